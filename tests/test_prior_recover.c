@@ -2,6 +2,8 @@
 /* Recovery with models of kind net: any unit and offset, constants, single samples, tiny pictures.
  */
 #include "recover/recover.h"
+#include "learn/net/pass.h"
+#include "learn/net/prior.h"
 #include "prior_model.h"
 
 typedef struct sampled {
@@ -142,6 +144,43 @@ TEST(fitting_learns_what_repeats) {
         least = fmin(least, share_left(&s, model));
     }
     if (!(least < 0.8)) fail_msg("%g of the squared errors are left", least);
+}
+
+/* Weights after a fit whose parts are made while the step before runs, as on a device, or not. */
+static float *fit_ahead(const csrec_model *model, bool ahead, int64_t *count) {
+    enum { EXTENT = 40 };
+    csrec_prior_pass pass;
+    const csrec_context cpu = {.kind = CSREC_DEVICE_CPU};
+    const csrec_net_options options = {.threads = 3};
+    float *values = floats(EXTENT * EXTENT);
+    for (int i = 0; i < EXTENT * EXTENT; i++) values[i] = (float)stripe(i);
+    uint64_t same = 1;
+    uint8_t known[EXTENT * EXTENT];
+    for (int i = 0; i < EXTENT * EXTENT; i++) known[i] = check_uniform(&same) < 0.3;
+    const csrec_prior_samples s = {1, EXTENT, EXTENT, values, known, .tone = 1.0f, .threads = 3};
+    assert_well(csrec_prior_pass_create(&(csrec_prior_from){.model = model}, 1, 1, &cpu, &options,
+                                        EXTENT, EXTENT, &pass, &told));
+    const csrec_prior_part part = {&s, pass.multiple};
+    const csrec_fit_source source = csrec_prior_source(&part);
+    const csrec_fit_options fit = {5, .copies = 4, .rate = 1e-3, .threads = 3, .ahead = ahead};
+    csrec_call call;
+    int64_t done;
+    csrec_call_begin(&call, NULL, NULL, (csrec_progress){0});
+    assert_well(csrec_net_fit(pass.net, &source, &fit, &call, &done, &told));
+    csrec_call_end(&call);
+    assert_int_equal(done, 5);
+    csrec_net_info(pass.net, count, NULL, NULL);
+    float *weights = floats(*count);
+    assert_well(csrec_net_weights(pass.net, false, weights, &told));
+    csrec_prior_pass_clear(&pass);
+    return weights;
+}
+
+TEST(parts_made_ahead_change_nothing) {
+    ENDS_BY(end_model) csrec_model *model = fresh_model(1, 8, &seed);
+    int64_t count;
+    const float *plain = fit_ahead(model, false, &count), *ahead = fit_ahead(model, true, &count);
+    assert_memory_equal(ahead, plain, (size_t)count * sizeof *plain);
 }
 
 /* A network that nobody trained says anything: what it says of its errors stays within e^+-20 times

@@ -24,6 +24,12 @@ enum { COPIES = 6 };
 
 enum { TRIES = 8, STREAM_STEP = 1 << 20, STREAM_PIXEL };
 
+/* The parts of a step. */
+typedef struct batch {
+    float *X, *dY;   /* of all copies; dY: first the target */
+    uint8_t *hidden; /* [copies][plane] */
+} batch;
+
 typedef struct fit {
     csrec_net *net;
     const csrec_fit_source *s;
@@ -31,10 +37,10 @@ typedef struct fit {
     int64_t multiple, plane; /* plane: pixels of a padded part */
     int64_t rows, columns;   /* of a part */
     int64_t room;            /* floats of work of a part */
-    float *X, *Y, *dY;       /* of all copies */
+    batch batches[2];        /* of this step and of the next */
+    float *Y;                /* of all copies */
     float *work;             /* [copies][room] */
     uint8_t *shown;          /* [copies][rows * columns] */
-    uint8_t *hidden;         /* [copies][plane] */
     csrec_pool pool;         /* of all arrays */
 } fit;
 
@@ -49,12 +55,14 @@ static void measure_parts(fit *f) {
 
 static csrec_status allocate(fit *f, csrec_error *error) {
     const int64_t copies = f->o->copies, planes = copies * f->plane;
-    CSREC_TAKE(&f->pool, f->X, planes * f->s->takes);
+    for (int k = 0; k < (f->o->ahead ? 2 : 1); k++) {
+        CSREC_TAKE(&f->pool, f->batches[k].X, planes * f->s->takes);
+        CSREC_TAKE(&f->pool, f->batches[k].dY, planes * f->s->makes);
+        CSREC_TAKE(&f->pool, f->batches[k].hidden, planes);
+    }
     CSREC_TAKE(&f->pool, f->Y, planes * f->s->makes);
-    CSREC_TAKE(&f->pool, f->dY, planes * f->s->makes);
     CSREC_TAKE(&f->pool, f->work, copies * f->room);
     CSREC_TAKE(&f->pool, f->shown, copies * f->rows * f->columns);
-    CSREC_TAKE(&f->pool, f->hidden, planes);
     if (!f->pool.lacks) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY,
                       "out of memory to fit a network to %d parts of a picture", f->o->copies);
@@ -74,8 +82,8 @@ static csrec_turn draw_part(const fit *f, int64_t step, int i) {
 }
 
 /* Shows a share of the part's samples and hides the others; returns the smaller number of both. */
-static int64_t show(fit *f, const csrec_turn *t, double share, uint64_t key, int copy) {
-    uint8_t *known = f->shown + copy * f->rows * f->columns, *hidden = f->hidden + copy * f->plane;
+static int64_t show(const fit *f, const csrec_turn *t, double share, uint64_t key, uint8_t *known,
+                    uint8_t *hidden) {
     int64_t rows = csrec_turned_rows(t), columns = csrec_turned_columns(t), shown = 0, hid = 0;
     int64_t across = csrec_prior_padded(columns, f->multiple);
     memset(hidden, 0, (size_t)f->plane);
@@ -94,12 +102,18 @@ static int64_t show(fit *f, const csrec_turn *t, double share, uint64_t key, int
     return shown < hid ? shown : hid;
 }
 
+static const batch *batch_of(const fit *f, int64_t step) {
+    return &f->batches[f->o->ahead ? step % 2 : 0];
+}
+
 /* The target of hidden pixels into dY, the planes into X. A part without samples to hide or to show
  * counts for nothing. */
-static void make_copy(fit *f, int64_t step, int copy) {
-    uint8_t *hidden = f->hidden + copy * f->plane;
-    float *X = f->X + copy * f->s->takes * f->plane,
-          *target = f->dY + copy * f->s->makes * f->plane;
+static void make_copy(const fit *f, int64_t step, int copy) {
+    const batch *made = batch_of(f, step);
+    uint8_t *known = f->shown + copy * f->rows * f->columns;
+    uint8_t *hidden = made->hidden + copy * f->plane;
+    float *X = made->X + copy * f->s->takes * f->plane,
+          *target = made->dY + copy * f->s->makes * f->plane;
     csrec_turn t;
     uint64_t key = 0;
     int64_t least = 0;
@@ -108,7 +122,7 @@ static void make_copy(fit *f, int64_t step, int copy) {
         t = draw_part(f, step, first);
         double share = SHOWN_LEAST + (SHOWN_MOST - SHOWN_LEAST) * draw(f, step, first + 3);
         key = csrec_random_u64(f->o->seed, STREAM_STEP + 2, (uint64_t)(step * 4096 + first));
-        least = show(f, &t, share, key, copy);
+        least = show(f, &t, share, key, known, hidden);
     }
     memset(target, 0, (size_t)(f->s->makes * f->plane) * sizeof *target);
     if (least < 1) {
@@ -116,42 +130,61 @@ static void make_copy(fit *f, int64_t step, int copy) {
         memset(hidden, 0, (size_t)f->plane);
         return;
     }
-    f->s->make(f->s->of, &t, f->shown + copy * f->rows * f->columns, key, f->work + copy * f->room,
-               X, target);
+    f->s->make(f->s->of, &t, known, key, f->work + copy * f->room, X, target);
 }
 
 /* dY = gradient of the mean squared error at hidden pixels: 2 (F + D - z) / their number. */
-static void set_gradient(fit *f) {
+static void set_gradient(const fit *f, const batch *of) {
     int64_t hidden = 0, all = f->o->copies * f->plane;
 #pragma omp parallel for schedule(static) num_threads(f->o->threads) reduction(+ : hidden)
-    for (int64_t i = 0; i < all; i++) hidden += f->hidden[i];
+    for (int64_t i = 0; i < all; i++) hidden += of->hidden[i];
     float scale = hidden ? 2.0f / (float)(hidden * f->s->channels) : 0.0f;
 #pragma omp parallel for schedule(static) num_threads(f->o->threads)
     for (int b = 0; b < f->o->copies; b++)
         for (int64_t k = 0; k < f->s->makes; k++) {
             const int64_t added_to = k < f->s->channels ? f->s->first + k : 0;
-            const float *F = f->X + (b * f->s->takes + added_to) * f->plane;
+            const float *F = of->X + (b * f->s->takes + added_to) * f->plane;
             const float *D = f->Y + (b * f->s->makes + k) * f->plane;
-            float *dY = f->dY + (b * f->s->makes + k) * f->plane;
+            float *dY = of->dY + (b * f->s->makes + k) * f->plane;
             for (int64_t i = 0; i < f->plane; i++) {
-                bool counts = k < f->s->channels && f->hidden[b * f->plane + i];
+                bool counts = k < f->s->channels && of->hidden[b * f->plane + i];
                 dY[i] = counts ? scale * (F[i] + D[i] - dY[i]) : 0.0f;
             }
         }
 }
 
 static csrec_status take_step(fit *f, int64_t step, csrec_error *error) {
+    const batch *of = batch_of(f, step);
     const double left = 1.0 - (double)step / (double)f->o->steps;
     csrec_net_adam adam = {.rate = f->o->rate * (f->o->falls ? left : 1.0), .average = AVERAGE};
     int64_t height = csrec_prior_padded(step % 2 ? f->columns : f->rows, f->multiple);
+    csrec_status status =
+        csrec_net_forward(f->net, f->o->copies, height, f->plane / height, of->X, f->Y, error);
+    if (status) return status;
+    set_gradient(f, of);
+    status = csrec_net_backward(f->net, of->dY, NULL, NULL, error);
+    return status ? status : csrec_net_step(f->net, &adam, error);
+}
+
+static void make_copies(const fit *f, int64_t step) {
 #pragma omp parallel for schedule(static) num_threads(f->o->threads)
     for (int b = 0; b < f->o->copies; b++) make_copy(f, step, b);
-    csrec_status status =
-        csrec_net_forward(f->net, f->o->copies, height, f->plane / height, f->X, f->Y, error);
-    if (status) return status;
-    set_gradient(f);
-    status = csrec_net_backward(f->net, f->dY, NULL, NULL, error);
-    return status ? status : csrec_net_step(f->net, &adam, error);
+}
+
+/* While this thread waits for the device, the others make the next step's parts; it makes what they
+ * have left. */
+static csrec_status take_step_ahead(fit *f, int64_t step, csrec_error *error) {
+    const int copies = step + 1 < f->o->steps ? f->o->copies : 0;
+    csrec_status status = CSREC_OK;
+    if (step == 0) make_copies(f, step);
+#pragma omp parallel num_threads(f->o->threads)
+    {
+#pragma omp master
+        status = take_step(f, step, error);
+#pragma omp for schedule(dynamic, 1)
+        for (int b = 0; b < copies; b++) make_copy(f, step + 1, b);
+    }
+    return status;
 }
 
 static csrec_status use_mean(csrec_net *net, csrec_error *error) {
@@ -169,6 +202,7 @@ static csrec_status use_mean(csrec_net *net, csrec_error *error) {
 csrec_fit_options csrec_fit_usual(const csrec_context *context, int64_t steps, int copies,
                                   int threads) {
     csrec_fit_options o = {.steps = steps, .copies = copies, .threads = csrec_threads(threads)};
+    o.ahead = context->kind != CSREC_DEVICE_CPU;
     if (copies == 0) o.copies = context->kind != CSREC_DEVICE_CPU ? COPIES : 1;
     o.rate = o.copies > 1 ? RATE_MANY : RATE_ONE;
     return o;
@@ -207,7 +241,8 @@ csrec_status csrec_net_fit(csrec_net *net, const csrec_fit_source *source,
         csrec_progress now = {"fitting the network", *done, options->steps, -1.0};
         if (csrec_call_report(call, &now)) break;
         if (options->seconds > 0.0 && csrec_seconds() - began >= options->seconds) break;
-        status = take_step(&f, *done, error);
+        if (!options->ahead) make_copies(&f, *done);
+        status = options->ahead ? take_step_ahead(&f, *done, error) : take_step(&f, *done, error);
         if (!status) ++*done;
     }
     csrec_pool_clear(&f.pool);

@@ -110,6 +110,7 @@ typedef struct csrec_fit_options {
     double seconds; /* at most; 0: no limit */
     uint64_t seed;
     int threads; /* at least 1; the result does not depend on it */
+    bool ahead;  /* the parts of a step are made while the one before is computed elsewhere */
 } csrec_fit_options;
 
 /* copies 0: as many as pay, 6 on a device, else one; the rate that suits them. */
