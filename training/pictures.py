@@ -13,19 +13,22 @@ import things
 from tones import Palette, flat
 
 # Leaves and bent leaves; power-law noise alone; text on flat ground and on leaves (documents,
-# signs), drawings and cartoons, repeated motifs (walls, fabrics, facades), spots and bodies
-# (microscopy, tomography), reliefs (elevation, radar).
-KINDS = {"leaves": 0.50, "bent": 0.15, "noise": 0.10, "text": 0.03, "signs": 0.025,
-         "drawing": 0.05, "motif": 0.065, "spots": 0.04, "relief": 0.04}
+# signs), drawings and cartoons, repeated motifs (walls, facades), large regular patterns (fabrics,
+# cladding), spots and bodies (microscopy, tomography), reliefs (elevation, radar).
+KINDS = {"leaves": 0.42, "bent": 0.12, "noise": 0.08, "text": 0.03, "signs": 0.025,
+         "drawing": 0.07, "motif": 0.085, "cloth": 0.09, "spots": 0.04, "relief": 0.04}
 
 
 # ---- with shapes
 
-def bend(d, canvas, scale, tables):
-    """Displaced by smooth noise, so that straight edges become curved and frayed."""
+def bend(d, canvas, scale, tables, folds=False):
+    """Displaced by smooth noise, so that straight edges become curved and frayed; folds: by the
+    smoothest, farther and over longer ways."""
     B, _, side, _ = canvas.shape
     amount, step = d.scale(0.7, 7, B, 1) * scale, d.scale(0.15, 1, B, 1) / scale
     table = 14 + 2 * d.below((tables.shape[0] - 14) // 2, B, 1)
+    if folds:
+        amount, step, table = 2 * amount, 0.4 * step, torch.full_like(table, tables.shape[0] - 2)
     at = torch.arange(side * side, device=d.device)
     x, y = (at % side) * step + 512 * d.uniform(B, 1), (at // side) * step
     shift = [amount * scenes.noise_at(tables, (table + k).expand_as(x), x, y) for k in range(2)]
@@ -44,15 +47,15 @@ def shaped(d, kind, count, channels, size, tables):
         palette.mean = torch.where(sort > 0.8, d.between(0, 60, count, 1), palette.mean)
         ground = scenes.everywhere(count, d.device), flat(d, palette, palette.mean)
         scene = scenes.join(things.text(d, palette, side, scale), ground)
-    elif kind in ("drawing", "motif"):
+    elif kind in ("drawing", "motif", "cloth"):
         scene = getattr(things, kind)(d, palette, side, scale, tables)
     else:
         scene = things.leaves(d, palette, side, scale, tables)
         if kind == "signs":
             scene = scenes.join(things.text(d, palette, side, scale), scene)
     canvas = scenes.paint(*scene, scenes.front(scene[0], side), tables)
-    if kind == "bent" or (kind == "motif" and d.one((True, False, False))):
-        canvas = bend(d, canvas, scale, tables)
+    if kind == "bent" or (kind in ("motif", "cloth") and d.one((True, False, False))):
+        canvas = bend(d, canvas, scale, tables, kind == "cloth")
     return F.avg_pool2d(canvas, scale), palette
 
 

@@ -10,6 +10,9 @@ from tones import TEXTURES, flat, surfaces
 
 NONE = -1e6  # reach of a shape that is not there
 
+# Of cloth; shares of textures in the order of scenes.
+PATTERNS = (0.08, 0.08, 0.20, 0.20, 0.06, 0, 0, 0.22, 0.10, 0.06)
+
 def leaves(d, palette, side, scale, tables):
     """1,600 over 128 x 128 pixels. Of some pictures most lie along the axes, or nearly all are thin
     bars (grass, hair, fibres), or all have one texture; in one of eight, few leaves lie on one
@@ -48,6 +51,35 @@ def leaves(d, palette, side, scale, tables):
     texture = d.below(len(TEXTURES), *one)
     texture = torch.where(d.chance(0.25, *one), texture, d.pick(TEXTURES, B, S + 1))
     surface = surfaces(d, palette, S + 1, scale, tables, texture)
+    return torch.cat([shapes, scenes.everywhere(B, d.device)], 1), surface
+
+
+def cloth(d, palette, side, scale, tables, most=10):
+    """A few large shapes, each of one regular pattern: stripes, waves, checks, bricks, dots of 2.5
+    to 24 pixels. Fabrics, walls, cladding, blinds, fences, screens."""
+    B = palette.mean.shape[0]
+    one, n = (B, 1), (B, most)
+    a = side * d.scale(0.12, 1.2, *n)
+    c = a * d.between(0.3, 1, *n)
+    kind = d.below(3, *n)[..., None, None]
+    planes = torch.where(kind == 1, scenes.box_planes(a, c), scenes.polygon_planes(d, a, c))
+    planes = torch.where(kind == 0, scenes.no_planes(*n, device=d.device), planes)
+    round_ = torch.where(kind[..., 0, 0] == 0, 1.0, 1e4)
+    there = torch.arange(most, device=d.device) < d.below(most, *one)
+    shapes = scenes.shape(d.between(-0.2, 1.2, *n) * side, d.between(-0.2, 1.2, *n) * side,
+                          6.2831853 * d.uniform(*n), torch.where(there, torch.hypot(a, c), NONE),
+                          (a * round_, c * round_), None, planes)
+    texture = d.pick(PATTERNS, B, most + 1)
+    surface = surfaces(d, palette, most + 1, scale, tables, texture)
+    regular = (texture != scenes.FLAT) & (texture != scenes.RAMP) & (texture != scenes.NOISE)
+    walls = (texture == scenes.BRICKS) | (texture == scenes.DOTS)
+    frequency = d.scale(1 / 24, 1 / 2.5, B, most + 1) / scale * torch.where(walls, 0.6, 1.0)
+    angle = torch.where(d.chance(0.5, *one), 1.5707963 * d.below(4, B, most + 1),
+                        6.2831853 * d.uniform(B, most + 1)) + d.between(-0.1, 0.1, *one)
+    surface["fu"], surface["fv"] = frequency * torch.cos(angle), frequency * torch.sin(angle)
+    strong = palette.contrast * d.between(0.2, 1.2, B, most + 1)
+    surface["amplitude"] = torch.where(regular, strong, surface["amplitude"])
+    surface["warp"] = surface["warp"] * 0.3
     return torch.cat([shapes, scenes.everywhere(B, d.device)], 1), surface
 
 
