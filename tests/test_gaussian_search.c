@@ -74,7 +74,7 @@ TEST(distances_are_sums_of_squares) {
         int h = 12 + (int)check_below(&seed, 20), w = 12 + (int)check_below(&seed, 20);
         int ph = 1 + (int)check_below(&seed, 12), pw = 1 + (int)check_below(&seed, 12);
         int z[2] = {0, l - pl}, y[2] = {0, h - ph}, x[2] = {(w - pw) / 2, w - pw};
-        float column[64];
+        float column[(32 + 3) * 32];
         for (int i = 0; i < 3 * l * h * w; i++) guide[i] = (float)check_below(&seed, 110);
         csrec_group_search s = search_of(guide, (int[]){l, h, w}, (int[]){pl, ph, pw}, distance);
         s.guides = 1 + k % 3;
@@ -132,7 +132,7 @@ TEST(nearest_are_chosen_and_kept) {
     for (int k = 0; k < 20; k++) {
         bool volume = k % 4 > 1;
         int values = k % 2 ? 3 : 200;
-        float column[64];
+        float column[(32 + 3) * 32];
         for (int i = 0; i < SLICES * SIDE * SIDE; i++)
             guide[i] = (float)check_below(&seed, (uint64_t)values);
         int y = (int)check_below(&seed, SIDE - 5), x = (int)check_below(&seed, SIDE - 6);

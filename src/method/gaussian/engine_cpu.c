@@ -53,18 +53,35 @@ static uint32_t select_key(uint32_t *a, int n, int k) {
     return a[k];
 }
 
+/* At least the `wanted` least of n are not above it: the largest of the least in as many blocks. */
+static float most_of(const float *distance, int n, int wanted) {
+    const int block = n / wanted;
+    float most = 0.0f;
+    if (block < 8) return INFINITY;
+    for (int b = 0; b < wanted; b++) {
+        float least = INFINITY;
+        for (int i = b * block; i < (b + 1) * block; i++)
+            least = distance[i] < least ? distance[i] : least;
+        most = most > least ? most : least;
+    }
+    return most;
+}
+
 /* Indices of the `wanted` least finite distances of n in index order, among equal ones the first;
  * returns their count. Bits of non-negative floats have the order of their values. */
 static int pick(const float *distance, int n, int wanted, uint32_t *key, int32_t *chosen) {
-    int finite = 0, below = 0, picked = 0;
-    memcpy(key, distance, (size_t)n * sizeof *key);
-    for (int i = 0; i < n; i++) finite += distance[i] < INFINITY;
-    if (wanted > finite) wanted = finite;
+    int kept = 0, below = 0, picked = 0;
+    const float most = most_of(distance, n, wanted);
+    for (int i = 0; i < n; i++) {
+        memcpy(&key[kept], &distance[i], sizeof *key);
+        kept += distance[i] < INFINITY && distance[i] <= most;
+    }
+    if (wanted > kept) wanted = kept;
     if (wanted == 0) return 0; /* an estimate that is not finite */
-    uint32_t bits = select_key(key, n, wanted - 1);
+    uint32_t bits = select_key(key, kept, wanted - 1);
     float limit;
     memcpy(&limit, &bits, sizeof limit);
-    for (int i = 0; i < n; i++) below += distance[i] < limit;
+    for (int i = 0; i < kept; i++) below += key[i] < bits;
     int equal = wanted - below;
     for (int i = 0; i < n && picked < wanted; i++) {
         if (!(distance[i] < limit) && !(distance[i] == limit && equal-- > 0)) continue;
@@ -148,7 +165,8 @@ csrec_group_work csrec_group_work_of(const csrec_gaussian_picture *p, const int 
     CSREC_TAKE(pool, w.X, channels * CSREC_GROUP_MOST * stride);
     CSREC_TAKE(pool, w.V, (CSREC_GROUP_ROWS + CSREC_GROUP_PIXELS) * stride);
     CSREC_TAKE(pool, w.posterior, stride);
-    CSREC_TAKE(pool, w.column, 2 * (2 * CSREC_GROUP_TILE + 3 * CSREC_GROUP_EDGE));
+    const int64_t edge = 2 * CSREC_GROUP_TILE + 3 * CSREC_GROUP_EDGE;
+    CSREC_TAKE(pool, w.column, (edge + 3) * edge);
     return w;
 }
 

@@ -132,7 +132,7 @@ typedef struct csrec_group_work {
     float *X;               /* [channels][CSREC_GROUP_MOST * stride] patches */
     float *V;               /* [(CSREC_GROUP_ROWS + CSREC_GROUP_PIXELS) * stride] */
     float *posterior;       /* [stride] variances */
-    float *column;          /* [width of a tile] sums of squares of columns */
+    float *column;          /* as in the search */
 } csrec_group_work;
 
 /* Distances between patches: references at slices z[], rows y[], columns x[] of the tile. */
@@ -143,7 +143,7 @@ typedef struct csrec_group_search {
     const int *z, *y, *x;
     int slices, rows, columns;
     float *distance; /* [slices * rows * columns][shifts], infinite outside of the picture */
-    float *column;   /* [2 * pixels from the first reference to the end of the last] */
+    float *column;   /* [rows + 3][columns] from the first reference to the end of the last */
 } csrec_group_search;
 
 /* Places of the window, (2 deep + 1) (2 radius + 1)^2, in C order. */
