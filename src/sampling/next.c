@@ -215,6 +215,13 @@ static double surely(const search *s, double scale) {
     return pow((double)(2 * root + 1), s->dims) * (double)s->count;
 }
 
+/* No other has a chance from now on. */
+static void turn_to_some(search *s) {
+    const dart_list swap = s->open;
+    s->open = s->some;
+    s->some = swap;
+}
+
 /* Whether there is room at this scale, below which none is tried from then on if there is. */
 static bool try_scale(search *s, double scale) {
     const int64_t n = count_open(s, scale);
@@ -225,11 +232,12 @@ static bool try_scale(search *s, double scale) {
         s->thrown = false;
         return true;
     }
-    s->status = order(s, scale, n);
+    const bool many = !s->open.ordered && n > s->open.n / 8;
+    if (many) s->status = order(s, 0.0, s->open.n); /* once, not for each throw */
+    if (many) turn_to_some(s);
+    if (!s->status) s->status = order(s, scale, n);
     if (s->status || !throw_all(s, scale)) return false;
-    const dart_list swap = s->open;
-    s->open = s->some;
-    s->some = swap;
+    turn_to_some(s);
     return true;
 }
 
