@@ -33,13 +33,14 @@ const char *csrec_curve_name(csrec_curve curve) {
 
 csrec_span csrec_span_of(const csrec_measurement *m) {
     const int64_t values = csrec_measurement_values(m);
-    csrec_span s = {NAN, NAN, 0.0};
+    csrec_span s = {INFINITY, -INFINITY, 0.0};
     for (int64_t i = 0; i < values && m->y; i++) {
-        s.least = fmin(m->y[i], s.least);
-        s.most = fmax(m->y[i], s.most);
-        s.mean += isnan(m->y[i]) ? 0.0 : m->y[i] / (double)values;
+        const double y = m->y[i];
+        s.least = y < s.least ? y : s.least;
+        s.most = y > s.most ? y : s.most;
+        s.mean += isnan(y) ? 0.0 : y / (double)values;
     }
-    return s;
+    return s.least <= s.most ? s : (csrec_span){NAN, NAN, s.mean};
 }
 
 csrec_span csrec_span_surveyed(const csrec_survey *survey, double unit) {

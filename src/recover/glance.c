@@ -13,20 +13,24 @@
 
 enum { STREAM_HIDDEN = 1 << 21 };
 
-csrec_status csrec_glance_create(const csrec_measurement *m, const csrec_shape *window,
-                                 csrec_glance *g, csrec_error *error) {
-    int64_t entries = 0;
-    *g = (csrec_glance){.m = *m, .nearer = 1.0};
-    csrec_shape_count(window, &entries);
-    int64_t room = m->n < entries ? m->n : entries;
-    g->values = entries * m->channels;
-    g->m.shape = *window;
-    g->m.guides = NULL;
-    g->m.pattern = CSREC_PATTERN_NONE;
-    g->m.count = g->m.n = 0;
+static void take_samples(csrec_glance *g, const csrec_measurement *m, int64_t room) {
+    g->m.n = 0;
     CSREC_TAKE(&g->pool, g->m.index, room);
     CSREC_TAKE(&g->pool, g->m.y, room * m->channels);
     csrec_each_take(&g->pool, m, room, &g->m);
+}
+
+csrec_status csrec_glance_create(const csrec_measurement *m, const csrec_shape *window,
+                                 csrec_glance *g, csrec_error *error) {
+    int64_t entries = 0;
+    *g = (csrec_glance){.m = *m, .nearer = 1.0, .whole = !window};
+    if (window) g->m.shape = *window;
+    csrec_shape_count(&g->m.shape, &entries);
+    g->values = entries * m->channels;
+    g->m.guides = NULL;
+    g->m.pattern = CSREC_PATTERN_NONE;
+    g->m.count = 0;
+    if (window) take_samples(g, m, m->n < entries ? m->n : entries);
     CSREC_TAKE(&g->pool, g->signal, g->values);
     CSREC_TAKE(&g->pool, g->variance, g->values);
     CSREC_ZEROS(&g->pool, g->state, entries);
@@ -41,24 +45,35 @@ void csrec_glance_clear(csrec_glance *g) {
     csrec_pool_clear(&g->pool);
 }
 
-/* Whether sample i is left out of a fold; of fold CSREC_FOLD_NONE none is. */
+/* Whether sample i is left out of a fold. */
 static bool is_hidden(const csrec_estimator *e, int fold, int64_t i) {
     double place = csrec_random_uniform(e->options.seed, STREAM_HIDDEN, (uint64_t)i);
-    return fold != CSREC_FOLD_NONE && place >= fold * e->share && place < (fold + 1) * e->share;
+    return place >= fold * e->share && place < (fold + 1) * e->share;
 }
 
 double csrec_noise_at(const csrec_estimator *e, int64_t i) {
     const int64_t C = e->m->channels;
     double sum = 0.0;
-    for (int64_t c = 0; c < C; c++) sum += e->deviation[i * C + c] * e->deviation[i * C + c];
+    for (int64_t c = 0; c < C && e->deviation; c++)
+        sum += e->deviation[i * C + c] * e->deviation[i * C + c];
     return sum / (double)C;
+}
+
+/* All samples, those of the measurement itself. */
+static void show_whole(const csrec_estimator *e, csrec_glance *g) {
+    const csrec_measurement *m = e->m;
+    for (int64_t i = 0; i < m->n; i++) {
+        const double noise = csrec_noise_at(e, i);
+        g->state[m->index[i]] = noise > 0.0 ? CSREC_SHOWN : CSREC_KEPT;
+        if (noise > 0.0) g->noise[m->index[i]] = noise;
+    }
 }
 
 void csrec_glance_show(const csrec_estimator *e, const int64_t *origin, int fold, csrec_glance *g) {
     const csrec_measurement *m = e->m;
-    g->whole = fold == CSREC_FOLD_NONE;
     if (m->guides) g->m.guides = csrec_guides_crop(m->guides, &m->shape, origin, &g->m.shape);
-    for (int64_t i = 0; i < m->n; i++) {
+    if (g->whole) show_whole(e, g);
+    for (int64_t i = 0; i < m->n && !g->whole; i++) {
         int64_t at = csrec_window_from_whole(&m->shape, &g->m.shape, origin, m->index[i]);
         if (at < 0) continue;
         if (is_hidden(e, fold, i)) {

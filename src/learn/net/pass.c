@@ -109,7 +109,7 @@ csrec_status csrec_prior_pass_add(csrec_prior_pass *p, const csrec_prior_samples
     const csrec_turn t = {turn, p->width, 0, 0, p->height, p->width};
     csrec_prior_samples s = *samples;
     csrec_prior_frame frame;
-    turn_samples(p, &t, &s);
+    if (turn) turn_samples(p, &t, &s);
     csrec_prior_planes(&s, p->multiple, p->work, p->planes, &frame);
     csrec_status status =
         csrec_net_run(p->net, frame.height, frame.width, p->planes, p->out, 0, call, error);

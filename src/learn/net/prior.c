@@ -103,16 +103,17 @@ static void normalise(const csrec_prior_samples *s, csrec_prior_frame *frame) {
     frame->unit = sqrt(variance + (double)s->tone * (double)s->tone);
 }
 
-static void pad(const csrec_prior_samples *s, const float *from, const csrec_prior_frame *frame,
-                float *to) {
-    const int64_t width = s->width;
-    const int threads = csrec_threads_for(s->height * width, s->threads);
-#pragma omp parallel for schedule(static) num_threads(threads)
+/* In place: of a plane without gaps between its lines, the last ones first. */
+static void pad(const csrec_prior_samples *s, const csrec_prior_frame *frame, float *plane) {
+    const int64_t height = s->height, width = s->width;
+    for (int64_t y = frame->width > width ? height - 1 : 0; y > 0; y--)
+        memmove(plane + y * frame->width, plane + y * width, (size_t)width * sizeof *plane);
     for (int64_t y = 0; y < frame->height; y++) {
-        const float *line = from + csrec_prior_reflect(y, s->height) * width;
-        float *own = to + y * frame->width;
-        memcpy(own, line, (size_t)width * sizeof *own);
-        for (int64_t x = width; x < frame->width; x++) own[x] = line[csrec_prior_reflect(x, width)];
+        float *own = plane + y * frame->width;
+        if (y >= height)
+            memcpy(own, plane + csrec_prior_reflect(y, height) * frame->width,
+                   (size_t)frame->width * sizeof *own);
+        for (int64_t x = width; x < frame->width; x++) own[x] = own[csrec_prior_reflect(x, width)];
     }
 }
 
@@ -130,22 +131,19 @@ static void spread(const csrec_prior_samples *s, int c, const csrec_prior_frame 
 
 void csrec_prior_planes(const csrec_prior_samples *s, int64_t multiple, float *work, float *planes,
                         csrec_prior_frame *frame) {
-    int64_t count = s->height * s->width;
     frame->height = csrec_prior_padded(s->height, multiple);
     frame->width = csrec_prior_padded(s->width, multiple);
     int64_t plane = frame->height * frame->width;
     normalise(s, frame);
-    float *weight = work, *z = work + count, *rest = work + 2 * count;
+    float *weight = planes + 2 * s->channels * plane, *last = weight + plane;
     for (int c = 0; c < s->channels; c++) {
-        float *filled = planes + c * plane; /* padded below: it has room for the picture */
+        float *filled = planes + c * plane, *z = planes + (s->channels + c) * plane;
         spread(s, c, frame, weight, z);
-        pad(s, z, frame, planes + (s->channels + c) * plane);
-        csrec_pyramid_fill(s->height, s->width, s->threads, z, weight, rest, filled);
-        memcpy(z, filled, (size_t)count * sizeof *z);
-        pad(s, z, frame, filled);
+        csrec_pyramid_fill(s->height, s->width, s->threads, z, weight, work, filled);
+        pad(s, frame, z);
+        pad(s, frame, filled);
     }
-    pad(s, weight, frame, planes + 2 * s->channels * plane);
-    float sigma = (float)((double)s->sigma / frame->unit),
-          *last = planes + (2 * s->channels + 1) * plane;
+    pad(s, frame, weight);
+    const float sigma = (float)((double)s->sigma / frame->unit);
     for (int64_t i = 0; i < plane; i++) last[i] = sigma;
 }
