@@ -90,7 +90,7 @@ void csrec_glance_show(const csrec_estimator *e, const int64_t *origin, int fold
 /* Samples left out of an even pattern are farther from others than unknown entries are. For
  * intervals what is expected (scaled: a guess) grows as the distance to the nearest sample that is
  * shown to the power 0.7, for bounds, to be sure, as d^0.4 (docs/notebook/uncertainty.md). */
-static csrec_status reach(bool scaled, csrec_glance *g, csrec_error *error) {
+static csrec_status reach(bool scaled, int threads, csrec_glance *g, csrec_error *error) {
     const int64_t C = g->m.channels, entries = g->values / C;
     int64_t extent[3], n[4] = {0};
     double far[4] = {0.0};
@@ -99,7 +99,8 @@ static csrec_status reach(bool scaled, csrec_glance *g, csrec_error *error) {
     uint32_t *squared = malloc((size_t)entries * sizeof *squared);
     for (int64_t i = 0; i < entries && squared; i++)
         squared[i] = g->state[i] == CSREC_KEPT || g->state[i] == CSREC_SHOWN ? 0 : CSREC_FAR;
-    const csrec_status status = squared ? csrec_distance_squared(extent, squared) : CSREC_MEMORY;
+    const csrec_status status =
+        squared ? csrec_distance_squared(extent, threads, squared) : CSREC_MEMORY;
     for (int64_t i = 0; i < entries && !status; i++) {
         const double d2 = fmax((double)squared[i], 1.0), scale = scaled ? pow(d2, 0.35) : 1.0;
         for (int64_t c = 0; c < C; c++) g->variance[i * C + c] *= scale;
@@ -125,5 +126,7 @@ csrec_status csrec_glance_run(const csrec_estimator *e, csrec_glance *g,
     if (e->missed && g->whole) seen.n -= (int64_t)(e->share * (double)seen.n);
     if (!status && !g->told)
         status = csrec_variance_guess(&seen, g->signal, g->noise, g->variance, error);
-    return !status && (e->missed || !g->whole) ? reach(e->missed && !g->told, g, error) : status;
+    return !status && (e->missed || !g->whole)
+               ? reach(e->missed && !g->told, e->options.threads, g, error)
+               : status;
 }

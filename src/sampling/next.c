@@ -293,8 +293,8 @@ static const double REACH_MAX = 65535; /* its square is below CSREC_FAR */
 
 static bool is_free(const search *s, int64_t i, bool zero) {
     const uint8_t *allowed = s->options->allowed;
-    return s->nearest[i] > 0 && (!allowed || allowed[i]) &&
-           (!s->density || (s->density[i] > 0.0) != zero);
+    const bool may = !allowed || allowed[i], fits = !s->density || (s->density[i] > 0.0) != zero;
+    return (s->nearest[i] > 0) & may & fits; /* & as nobody could foresee branches */
 }
 
 static int64_t count_free(const search *s, bool zero) {
@@ -356,7 +356,7 @@ static csrec_status place_rest(search *s, int64_t n, int64_t n_zero) {
         s->taken[k++] = i;
         s->nearest[i] = 0;
     }
-    csrec_status status = csrec_distance_squared(s->extent, s->nearest);
+    csrec_status status = csrec_distance_squared(s->extent, 0, s->nearest);
     if (!status) status = place_round(s, n_zero, s->options->count - n, true, s->taken + n);
     s->best_squared = 1.0;
     return status;
@@ -386,7 +386,7 @@ static csrec_status map_measured(search *s, const csrec_measurement *m) {
     if (!s->nearest) return CSREC_MEMORY;
     for (int64_t i = 0; i < entries; i++) s->nearest[i] = CSREC_FAR;
     for (int64_t k = 0; k < m->n; k++) s->nearest[m->index[k]] = 0;
-    return csrec_distance_squared(s->extent, s->nearest);
+    return csrec_distance_squared(s->extent, 0, s->nearest);
 }
 
 static csrec_status place_all(search *s, csrec_error *error) {

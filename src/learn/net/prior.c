@@ -80,14 +80,15 @@ csrec_status csrec_prior_create(const csrec_model *model, int64_t planes,
  * larger than they are. */
 static void measure(const csrec_prior_samples *s, int c, double *mean, double *variance) {
     const float *v = s->values + c * s->height * s->width;
-    double first = 0.0, sum = 0.0, squares = 0.0, n = 0.0;
-    for (int64_t i = 0; i < s->height * s->width; i++) {
-        if (!s->known[i]) continue;
-        if (n == 0.0) first = (double)v[i];
-        double off = (double)v[i] - first;
+    double sum = 0.0, squares = 0.0, n = 0.0;
+    int64_t i = 0;
+    while (i + 1 < s->height * s->width && !s->known[i]) i++;
+    const double first = (double)v[i];
+    for (; i < s->height * s->width; i++) { /* without branches, which nobody could foresee */
+        const double off = s->known[i] ? (double)v[i] - first : 0.0;
         sum += off;
         squares += off * off;
-        n += 1.0;
+        n += s->known[i] ? 1.0 : 0.0;
     }
     *mean = first + sum / n;
     *variance = fmax(squares / n - sum / n * (sum / n), 0.0);
