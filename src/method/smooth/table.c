@@ -36,38 +36,35 @@ static double variance(const column *c) {
     return fmax(c->squares / (double)c->n - mean * mean, 0.0);
 }
 
-/* v, or 0 where it is not known: without a branch, which nobody could foresee. */
-static double or_0(double v) {
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    bits &= (uint64_t)0 - (uint64_t)(v == v);
-    memcpy(&v, &bits, sizeof bits);
-    return v;
-}
-
-/* NAN: a value, or that before it, is not known. */
-static void add(column *c, double v, double step) {
-    c->sum += or_0(v);
-    c->squares += or_0(v * v);
-    c->n += v == v;
-    c->along += or_0(step * step);
-    c->steps += step == step;
-}
-
-/* Neighbouring series [n]: their squares across over those along, and over independent ones'. */
-static bool compare(int64_t n, const double *a, const double *b, double *ratio, double *unlike) {
-    column c = {0}, d = {0};
-    double across = 0.0;
-    int64_t pairs = 0, last = n - 1;
-    while (last > 0 && isnan(a[last] - b[last])) last--;
+/* Series j of grid [series][n], NAN where it is not known. */
+static column column_of(int64_t n, const double *grid, double origin) {
+    column c = {0};
     for (int64_t i = 0; i < n; i++) {
-        const double off = a[i] - b[i];
-        across += or_0(off * off);
-        pairs += off == off;
-        add(&c, a[i] - a[last], i > 0 ? a[i] - a[i - 1] : NAN);
-        add(&d, b[i] - a[last], i > 0 ? b[i] - b[i - 1] : NAN);
+        const double v = grid[i] - origin;
+        if (isnan(v)) continue;
+        c.sum += v;
+        c.squares += v * v;
+        c.n++;
+        if (i + 1 == n || isnan(grid[i + 1])) continue;
+        c.along += (grid[i + 1] - grid[i]) * (grid[i + 1] - grid[i]);
+        c.steps++;
     }
-    if (pairs < PAIRS_LEAST || c.steps < PAIRS_LEAST || d.steps < PAIRS_LEAST) return false;
+    return c;
+}
+
+/* Neighbouring series: their squares across over those along, and over independent ones'. */
+static bool compare(int64_t n, const double *a, const double *b, double *ratio, double *unlike) {
+    double origin = 0.0, across = 0.0;
+    int64_t pairs = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (!isnan(a[i] + b[i])) {
+            origin = a[i];
+            across += (a[i] - b[i]) * (a[i] - b[i]);
+            pairs++;
+        }
+    if (pairs < PAIRS_LEAST) return false;
+    const column c = column_of(n, a, origin), d = column_of(n, b, origin);
+    if (c.steps < PAIRS_LEAST || d.steps < PAIRS_LEAST) return false;
     const double v = variance(&c), w = variance(&d), still = STILL * 0.5 * (v + w);
     if (!(v > 0.0 && w > 0.0)) return false;
     const double along = 0.5 * (c.along / (double)c.steps + d.along / (double)d.steps);
@@ -76,8 +73,7 @@ static bool compare(int64_t n, const double *a, const double *b, double *ratio, 
     return true;
 }
 
-/* Of grid [series][n], NAN where it is not known: of at least half of the neighbours it has to be.
- * work [2 series]. */
+/* Of at least half of the neighbours it has to be known. work [2 series]. */
 static bool runs_along(int64_t n, int64_t series, const double *grid, double *work) {
     int64_t found = 0, low = 0;
     for (int64_t j = 0; j + 1 < series && low <= (series - 1) / 4; j++) {
