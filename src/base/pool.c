@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
+
+enum { LARGE = 4 << 20 };
+
 static bool make_room(csrec_pool *pool) {
     if (pool->n < pool->room) return true;
     const size_t room = pool->room ? 2 * pool->room : 16;
@@ -21,9 +25,12 @@ void *csrec_pool_keep(csrec_pool *pool, void *block) {
     return NULL;
 }
 
+/* Large blocks in large pages, which come to a thousandth as often. */
 void *csrec_pool_take(csrec_pool *pool, size_t count, size_t size) {
-    return csrec_pool_keep(pool,
-                           count <= SIZE_MAX / size ? malloc(count ? count * size : 1) : NULL);
+    const size_t bytes = count <= SIZE_MAX / size ? count * size : SIZE_MAX;
+    return csrec_pool_keep(pool, bytes < LARGE          ? malloc(bytes ? bytes : 1)
+                                 : bytes < SIZE_MAX / 2 ? csrec_memory_allocate(bytes)
+                                                        : NULL);
 }
 
 void *csrec_pool_zeros(csrec_pool *pool, size_t count, size_t size) {

@@ -9,6 +9,7 @@
 
 #include "base/pool.h"
 #include "base/sort.h"
+#include "base/threads.h"
 #include "csrec/sampling.h"
 #include "method/smooth/series.h"
 #include "recover/recover.h"
@@ -69,7 +70,9 @@ void csrec_range_resolve(const csrec_measurement *m, csrec_span span, bool atoms
 
 int64_t csrec_range_clamp(const double range[2], int64_t n, double *values) {
     int64_t clamped = 0;
-    for (int64_t i = 0; i < n && range[0] < range[1]; i++) {
+    if (!(range[0] < range[1])) return 0;
+#pragma omp parallel for reduction(+ : clamped) num_threads(csrec_threads_for(n, 0))
+    for (int64_t i = 0; i < n; i++) {
         clamped += values[i] < range[0] || values[i] > range[1];
         values[i] = values[i] < range[0] ? range[0] : values[i] > range[1] ? range[1] : values[i];
     }

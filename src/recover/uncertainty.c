@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "learn/net/rendered.h"
 #include "measurement/channels.h"
 #include "measurement/each.h"
@@ -315,7 +316,9 @@ static csrec_status add_density(void *context, const csrec_groups *groups, int64
         if (!status) j->made |= CSREC_MAKES_DENSITY | (both ? CSREC_MAKES_SIGNAL : 0);
         if (!status) see(&g);
     }
-    for (int64_t i = 0, C = part->channels; i < g.values / C && !status; i++)
+    const int64_t C = part->channels, entries = status ? 0 : g.values / C;
+#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(entries, 0))
+    for (int64_t i = 0; i < entries; i++)
         for (int64_t c = 0; c < C; c++)
             j->density[i] += g.state[i] == CSREC_KEPT ? 0.0 : g.variance[i * C + c];
     csrec_glance_clear(&g);

@@ -89,8 +89,8 @@ static void free_list(dart_list *list) {
 
 static bool take_list(dart_list *list, int64_t n) {
     free_list(list);
-    list->index = malloc((size_t)(n + 1) * sizeof *list->index);
-    list->spread = malloc((size_t)(n + 1) * sizeof *list->spread);
+    list->index = csrec_memory_allocate((size_t)(n + 1) * sizeof *list->index);
+    list->spread = csrec_memory_allocate((size_t)(n + 1) * sizeof *list->spread);
     return list->index && list->spread;
 }
 
@@ -382,7 +382,7 @@ csrec_status csrec_places_check(const csrec_measurement *m, const double *densit
 
 static csrec_status map_measured(search *s, const csrec_measurement *m) {
     const int64_t entries = s->entries;
-    s->nearest = malloc((size_t)entries * sizeof *s->nearest);
+    s->nearest = csrec_memory_allocate((size_t)entries * sizeof *s->nearest);
     if (!s->nearest) return CSREC_MEMORY;
     for (int64_t i = 0; i < entries; i++) s->nearest[i] = CSREC_FAR;
     for (int64_t k = 0; k < m->n; k++) s->nearest[m->index[k]] = 0;
@@ -417,7 +417,9 @@ csrec_status csrec_where_next(const csrec_measurement *measurement, const double
     if (status) return status;
     for (int a = 0; a < 3; a++) s.dims += s.extent[a] > 1;
     if (s.dims == 0) s.dims = 1;
-    if (density && csrec_largest(s.entries, density) == 0.0) s.density = NULL;
+    int64_t zeros = 0;
+    while (density && zeros < s.entries && density[zeros] == 0.0) zeros++;
+    if (zeros == s.entries) s.density = NULL;
     status = map_measured(&s, measurement);
     if (!status) status = place_all(&s, error);
     if (!status) {
