@@ -27,10 +27,9 @@ void *csrec_pool_keep(csrec_pool *pool, void *block) {
 
 /* Large blocks in large pages, which come to a thousandth as often. */
 void *csrec_pool_take(csrec_pool *pool, size_t count, size_t size) {
-    const size_t bytes = count <= SIZE_MAX / size ? count * size : SIZE_MAX;
-    return csrec_pool_keep(pool, bytes < LARGE          ? malloc(bytes ? bytes : 1)
-                                 : bytes < SIZE_MAX / 2 ? csrec_memory_allocate(bytes)
-                                                        : NULL);
+    void *(*const allocate)(size_t) = count < LARGE / size ? malloc : csrec_memory_allocate;
+    const bool fits = count <= SIZE_MAX / 2 / size;
+    return csrec_pool_keep(pool, fits ? allocate(count ? count * size : 1) : NULL);
 }
 
 void *csrec_pool_zeros(csrec_pool *pool, size_t count, size_t size) {

@@ -28,7 +28,7 @@ csrec_status csrec_whole_of(const csrec_measurement *m, csrec_whole *whole, csre
     }
     for (int64_t c = 0; c < m->channels; c++) whole->least[c] = whole->most[c] = NAN;
     for (int64_t i = 0; i < m->n; i++)
-        for (int64_t c = 0; c < m->channels; c++) { /* NaN: not measured, which fmin leaves out */
+        for (int64_t c = 0; c < m->channels; c++) { /* NaN: not measured, which is left out */
             const double v = m->y[i * m->channels + c];
             if (!(whole->least[c] <= v) && !isnan(v)) whole->least[c] = v;
             if (!(whole->most[c] >= v) && !isnan(v)) whole->most[c] = v;
@@ -58,7 +58,8 @@ void csrec_whole_clear(csrec_whole *whole) {
     whole->least = NULL;
 }
 
-double csrec_tones_half(const csrec_measurement *m, double half) {
+/* Half of white less black: by the scale, unless values, of half range `half`, go far beyond. */
+static double half_of(const csrec_measurement *m, double half) {
     double given = fabs(m->scale[1] / 2 - m->scale[0] / 2);
     return isfinite(given) && given >= half / 8 ? given : half;
 }
@@ -72,7 +73,7 @@ double csrec_tones_unit(const csrec_measurement *m, const csrec_whole *whole, do
         farthest = fmax(farthest, fabs(own));
         if (middle) middle[c] = own;
     }
-    double unit = csrec_tones_half(m, half) / 127.5;
+    double unit = half_of(m, half) / 127.5;
     /* Equal samples may be any number of tones from black; the number must be finite in a float. */
     unit = fmax(unit, farthest * 0x1p-60);
     return unit > 0.0 ? unit : 1.0;

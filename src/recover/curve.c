@@ -54,7 +54,7 @@ csrec_span csrec_span_surveyed(const csrec_survey *survey, double unit) {
     return s;
 }
 
-bool csrec_span_decades(csrec_span s) {
+static bool spans_decades(csrec_span s) {
     return s.least >= 0.0 && s.most > DECADES * s.mean;
 }
 
@@ -70,7 +70,7 @@ void csrec_range_resolve(const csrec_measurement *m, csrec_span span, bool atoms
 
 int64_t csrec_range_clamp(const double range[2], int64_t n, double *values) {
     int64_t clamped = 0;
-    if (!(range[0] < range[1])) return 0;
+    n *= range[0] < range[1];
 #pragma omp parallel for reduction(+ : clamped) num_threads(csrec_threads_for(n, 0))
     for (int64_t i = 0; i < n; i++) {
         clamped += values[i] < range[0] || values[i] > range[1];
@@ -109,7 +109,7 @@ csrec_curve csrec_curve_possible(const csrec_measurement *m, const csrec_recover
                       m->shape.dims <= 3 && !o->model &&
                       !(csrec_method_of(o)->info.accepts & CSREC_ACCEPTS(SOLVER));
     if (o->curve != CSREC_CURVE_AUTO) return o->curve;
-    if (!open || !csrec_span_decades(span)) return CSREC_CURVE_NONE;
+    if (!open || !spans_decades(span)) return CSREC_CURVE_NONE;
     if (m->sequence) return CSREC_CURVE_NONE;
     const bool may = !m->y || (m->n >= LEAST_SAMPLES && csrec_table_axis(m) < 0);
     return may ? CSREC_CURVE_AUTO : CSREC_CURVE_NONE;

@@ -13,13 +13,6 @@
 
 enum { STREAM_HIDDEN = 1 << 21 };
 
-static void take_samples(csrec_glance *g, const csrec_measurement *m, int64_t room) {
-    g->m.n = 0;
-    CSREC_TAKE(&g->pool, g->m.index, room);
-    CSREC_TAKE(&g->pool, g->m.y, room * m->channels);
-    csrec_each_take(&g->pool, m, room, &g->m);
-}
-
 csrec_status csrec_glance_create(const csrec_measurement *m, const csrec_shape *window,
                                  csrec_glance *g, csrec_error *error) {
     int64_t entries = 0;
@@ -30,7 +23,13 @@ csrec_status csrec_glance_create(const csrec_measurement *m, const csrec_shape *
     g->m.guides = NULL;
     g->m.pattern = CSREC_PATTERN_NONE;
     g->m.count = 0;
-    if (window) take_samples(g, m, m->n < entries ? m->n : entries);
+    if (window) {
+        const int64_t room = m->n < entries ? m->n : entries;
+        g->m.n = 0;
+        CSREC_TAKE(&g->pool, g->m.index, room);
+        CSREC_TAKE(&g->pool, g->m.y, room * m->channels);
+        csrec_each_take(&g->pool, m, room, &g->m);
+    }
     CSREC_TAKE(&g->pool, g->signal, g->values);
     CSREC_TAKE(&g->pool, g->variance, g->values);
     CSREC_ZEROS(&g->pool, g->state, entries);
@@ -59,29 +58,22 @@ double csrec_noise_at(const csrec_estimator *e, int64_t i) {
     return sum / (double)C;
 }
 
-/* All samples, those of the measurement itself. */
-static void show_whole(const csrec_estimator *e, csrec_glance *g) {
-    const csrec_measurement *m = e->m;
-    for (int64_t i = 0; i < m->n; i++) {
-        const double noise = csrec_noise_at(e, i);
-        g->state[m->index[i]] = noise > 0.0 ? CSREC_SHOWN : CSREC_KEPT;
-        if (noise > 0.0) g->noise[m->index[i]] = noise;
-    }
-}
-
 void csrec_glance_show(const csrec_estimator *e, const int64_t *origin, int fold, csrec_glance *g) {
     const csrec_measurement *m = e->m;
     if (m->guides) g->m.guides = csrec_guides_crop(m->guides, &m->shape, origin, &g->m.shape);
-    if (g->whole) show_whole(e, g);
-    for (int64_t i = 0; i < m->n && !g->whole; i++) {
-        int64_t at = csrec_window_from_whole(&m->shape, &g->m.shape, origin, m->index[i]);
+    for (int64_t i = 0; i < m->n; i++) {
+        const int64_t at =
+            g->whole ? m->index[i]
+                     : csrec_window_from_whole(&m->shape, &g->m.shape, origin, m->index[i]);
         if (at < 0) continue;
-        if (is_hidden(e, fold, i)) {
+        if (!g->whole && is_hidden(e, fold, i)) {
             g->state[at] = CSREC_LEFT_OUT;
             continue;
         }
-        g->noise[at] = csrec_noise_at(e, i);
-        g->state[at] = g->noise[at] > 0.0 ? CSREC_SHOWN : CSREC_KEPT;
+        const double noise = csrec_noise_at(e, i);
+        if (noise > 0.0) g->noise[at] = noise; /* else it stays 0, without a page of memory */
+        g->state[at] = noise > 0.0 ? CSREC_SHOWN : CSREC_KEPT;
+        if (g->whole) continue;
         g->m.index[g->m.n] = at;
         csrec_sample_copy(m, i, &g->m, g->m.n++);
     }
@@ -90,7 +82,7 @@ void csrec_glance_show(const csrec_estimator *e, const int64_t *origin, int fold
 /* Samples left out of an even pattern are farther from others than unknown entries are. For
  * intervals what is expected (scaled: a guess) grows as the distance to the nearest sample that is
  * shown to the power 0.7, for bounds, to be sure, as d^0.4 (docs/notebook/uncertainty.md). */
-static csrec_status reach(bool scaled, int threads, csrec_glance *g, csrec_error *error) {
+static csrec_status reach(bool scaled, csrec_glance *g, csrec_error *error) {
     const int64_t C = g->m.channels, entries = g->values / C;
     int64_t extent[3], n[4] = {0};
     double far[4] = {0.0};
@@ -99,8 +91,7 @@ static csrec_status reach(bool scaled, int threads, csrec_glance *g, csrec_error
     uint32_t *squared = malloc((size_t)entries * sizeof *squared);
     for (int64_t i = 0; i < entries && squared; i++)
         squared[i] = g->state[i] == CSREC_KEPT || g->state[i] == CSREC_SHOWN ? 0 : CSREC_FAR;
-    const csrec_status status =
-        squared ? csrec_distance_squared(extent, threads, squared) : CSREC_MEMORY;
+    const csrec_status status = squared ? csrec_distance_squared(extent, 0, squared) : CSREC_MEMORY;
     for (int64_t i = 0; i < entries && !status; i++) {
         const double d2 = fmax((double)squared[i], 1.0), scale = scaled ? pow(d2, 0.35) : 1.0;
         for (int64_t c = 0; c < C; c++) g->variance[i * C + c] *= scale;
@@ -126,7 +117,5 @@ csrec_status csrec_glance_run(const csrec_estimator *e, csrec_glance *g,
     if (e->missed && g->whole) seen.n -= (int64_t)(e->share * (double)seen.n);
     if (!status && !g->told)
         status = csrec_variance_guess(&seen, g->signal, g->noise, g->variance, error);
-    return !status && (e->missed || !g->whole)
-               ? reach(e->missed && !g->told, e->options.threads, g, error)
-               : status;
+    return !status && (e->missed || !g->whole) ? reach(e->missed && !g->told, g, error) : status;
 }

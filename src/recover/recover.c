@@ -52,7 +52,6 @@ typedef struct recover_job {
     double *common; /* the first rank's signal, of several devices; else NULL */
     csrec_atoms *atoms;
     csrec_wanted wanted;
-    bool checked; /* the measurement, by who asks */
     csrec_layout layout;
     csrec_recover_report report;
 } recover_job;
@@ -352,8 +351,7 @@ static csrec_status run(recover_job *j, const csrec_recover_options *options,
     j->wanted =
         (csrec_wanted){.signal = j->signal || (others && !j->atoms), .atoms = j->atoms != NULL};
     csrec_status status = CSREC_OK;
-    if (!j->checked) status = csrec_measurement_check(j->measurement, "measurement", error);
-    if (!status && j->atoms && j->measurement->is_complex)
+    if (j->atoms && j->measurement->is_complex)
         status = csrec_fail(error, CSREC_UNSUPPORTED,
                             "coefficients are those of real samples, and these are complex; "
                             "recover real and imaginary parts each, or omit the coefficients");
@@ -376,14 +374,14 @@ csrec_status csrec_recover(const csrec_measurement *measurement,
     if (options->labels)
         return csrec_labels_recover(measurement, options, (csrec_wanted){signal, atoms, false},
                                     signal, report, NULL, error);
-    return run(&j, options, report, error);
+    const csrec_status status = csrec_measurement_check(measurement, "measurement", error);
+    return status ? status : run(&j, options, report, error);
 }
 
 csrec_status csrec_recover_variance(const csrec_measurement *measurement,
                                     const csrec_recover_options *options, double *signal,
                                     double *variance, csrec_recover_report *report,
                                     csrec_error *error) {
-    recover_job j = {
-        .measurement = measurement, .signal = signal, .variance = variance, .checked = true};
+    recover_job j = {.measurement = measurement, .signal = signal, .variance = variance};
     return run(&j, options, report, error);
 }

@@ -100,9 +100,9 @@ static csrec_status choose_curve(csrec_estimator *e, csrec_error *error) {
 
 static csrec_status prepare(csrec_estimator *e, const csrec_recover_options *options,
                             csrec_error *error) {
-    const csrec_wanted wanted = {.signal = true};
     csrec_layout layout;
-    csrec_status status = csrec_layout_resolve(e->m, options, wanted, &layout, error);
+    csrec_status status =
+        csrec_layout_resolve(e->m, options, (csrec_wanted){.signal = true}, &layout, error);
     if (status) return status;
     const csrec_plan plan = layout.resolved;
     const csrec_method_type *method = layout.method;
@@ -156,10 +156,7 @@ static csrec_status make_alike(const csrec_measurement *part, csrec_pool *pool,
     csrec_whole whole = {.least = NULL};
     *alike = *part;
     CSREC_TAKE(pool, *unit, C);
-    if (C == 1 && *unit) {
-        **unit = 1.0;
-        return CSREC_OK;
-    }
+    if (C == 1 && *unit) return **unit = 1.0, CSREC_OK;
     csrec_status status = csrec_whole_of(part, &whole, error);
     const bool unlike = !status && !pool->lacks && csrec_units_of(part, &whole, *unit);
     csrec_whole_clear(&whole);

@@ -257,19 +257,6 @@ static void transform_lines(int64_t n, int64_t stride, int64_t side, uint32_t *l
     for (int64_t c = 0; c < side && !all; c++) transform_line(n, stride, line + c, e);
 }
 
-/* Along axis a, of entries at this stride. */
-static void transform_axis(const int64_t extent[3], int a, int64_t stride, uint32_t *squared,
-                           int16_t *work, const envelope *e) {
-    const int64_t sides = (stride + SIDE - 1) / SIDE;
-    const int64_t all = extent[0] * extent[1] * extent[2] / (stride * extent[a]) * sides;
-#pragma omp for schedule(static)
-    for (int64_t k = 0; k < all * (extent[a] > 1); k++) {
-        const int64_t i = k % sides * SIDE;
-        transform_lines(extent[a], stride, csrec_smaller(SIDE, stride - i),
-                        squared + k / sides * stride * extent[a] + i, work, e);
-    }
-}
-
 csrec_status csrec_distance_squared(const int64_t extent[3], int threads, uint32_t *squared) {
     csrec_pool pool = {0};
     const int64_t lines = extent[0] * extent[1], longest = csrec_larger(extent[0], extent[1]);
@@ -289,9 +276,16 @@ csrec_status csrec_distance_squared(const int64_t extent[3], int threads, uint32
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < lines * !status; i++)
             transform_first(extent[2], squared + i * extent[2]);
-        for (int a = 1; a >= 0 && !status; a--)
-            transform_axis(extent, a, a ? extent[2] : extent[1] * extent[2], squared,
-                           work + 2 * SIDE * at, &e);
+        for (int a = 1; a >= 0 && !status; a--) {
+            const int64_t stride = a ? extent[2] : extent[1] * extent[2];
+            const int64_t sides = (stride + SIDE - 1) / SIDE, parts = a ? extent[0] : 1;
+#pragma omp for schedule(static)
+            for (int64_t k = 0; k < parts * sides * (extent[a] > 1); k++) {
+                const int64_t i = k % sides * SIDE, first = k / sides * stride * extent[a] + i;
+                transform_lines(extent[a], stride, csrec_smaller(SIDE, stride - i), squared + first,
+                                work + 2 * SIDE * at, &e);
+            }
+        }
     }
     csrec_pool_clear(&pool);
     return status;

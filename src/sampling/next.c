@@ -81,19 +81,6 @@ static int64_t count_open(const search *s, double scale) {
     return n;
 }
 
-static void free_list(dart_list *list) {
-    free(list->index);
-    free(list->spread);
-    *list = (dart_list){.n = 0};
-}
-
-static bool take_list(dart_list *list, int64_t n) {
-    free_list(list);
-    list->index = csrec_memory_allocate((size_t)(n + 1) * sizeof *list->index);
-    list->spread = csrec_memory_allocate((size_t)(n + 1) * sizeof *list->spread);
-    return list->index && list->spread;
-}
-
 /* ------------------------------------------------------------------ arithmetic -------------- */
 
 /* -log(u) of u = (word + 1/2) / 2^53, to 1e-9: log f = 2 artanh((f - 1) / (f + 1)). */
@@ -127,23 +114,20 @@ static double density_at(const search *s, int64_t i) {
 }
 
 /* Positive numbers have the order of their bits. The last 24 bits cost time and decide nothing. */
-static uint64_t key_of(double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits >> 24;
-}
-
 static uint64_t key_at(const search *s, int64_t i) {
-    const uint64_t word = csrec_random_u64(s->options->seed, CSREC_STREAM_NEXT, (uint64_t)i);
-    return key_of(minus_log(word) / density_at(s, i));
+    uint64_t word = csrec_random_u64(s->options->seed, CSREC_STREAM_NEXT, (uint64_t)i);
+    const double value = minus_log(word) / density_at(s, i);
+    memcpy(&word, &value, sizeof word);
+    return word >> 24;
 }
 
 /* The darts that have a chance at this scale, n or fewer, in the order in which they are tried. */
 static csrec_status order(search *s, double scale, int64_t n) {
     const dart_list *from = &s->open;
     dart_list *to = &s->some;
-    uint64_t *key = from->ordered ? NULL : malloc((size_t)n * sizeof *key);
-    csrec_status status = take_list(to, n) && (key || from->ordered) ? CSREC_OK : CSREC_MEMORY;
+    uint64_t *key = from->ordered ? NULL : csrec_memory_allocate((size_t)n * sizeof *key);
+    csrec_status status = key || from->ordered ? CSREC_OK : CSREC_MEMORY;
+    to->n = 0;
     for (int64_t k = 0; k < from->n && !status; k++) {
         to->index[to->n] = k;
         to->n += is_open(s, scale, k);
@@ -268,21 +252,6 @@ static void find_scale(search *s) {
     if (!s->status) (void)throw_all(s, low);
 }
 
-/* Takes 1 <= count <= n of the open positions, each at least sqrt(min(scale spread, most)) from all
- * that are measured or were taken before it, at the largest scale, within 4 %, at which there are
- * so many. CSREC_MEMORY, CSREC_STOPPED. */
-static csrec_status place_darts(search *s, int64_t *place) {
-    csrec_pool pool = {0};
-    s->map = csrec_pool_keep(&pool, csrec_memory_allocate((size_t)s->entries * sizeof *s->map));
-    CSREC_TAKE(&pool, s->place, s->count);
-    CSREC_TAKE(&pool, s->best, s->count);
-    s->status = csrec_pool_status(&pool);
-    if (!s->status) find_scale(s);
-    if (!s->status) memcpy(place, s->best, (size_t)s->count * sizeof *place);
-    csrec_pool_clear(&pool);
-    return s->status;
-}
-
 /* The largest distance, in units of that of a square grid of as many places. Random darts at equal
  * distances come to 0.75, so in a picture the density is followed down to a quarter of its mean. */
 static const double SPACING = 1.5;
@@ -306,10 +275,9 @@ static int64_t count_free(const search *s, bool zero) {
 }
 
 /* Lists the n free positions with the distances that they must keep. */
-static csrec_status list_free(search *s, int64_t n, bool zero) {
+static void list_free(search *s, int64_t n, bool zero) {
     dart_list *to = &s->open;
     double sum = 0.0, largest = 0.0, narrowest = INFINITY, widest = 0.0;
-    if (!take_list(to, n)) return CSREC_MEMORY;
     for (int64_t i = 0; i < s->entries; i++) {
         const bool takes = is_free(s, i, zero);
         to->index[to->n] = i;
@@ -331,19 +299,29 @@ static csrec_status list_free(search *s, int64_t n, bool zero) {
     }
     s->narrowest = narrowest;
     s->widest = widest;
-    return CSREC_OK;
 }
 
-/* Places `count` darts at free positions whose density is zero, or is not. */
+/* Places 1 <= count <= n darts at the n free positions whose density is zero, or is not, each at
+ * least sqrt(min(scale spread, most)) from all that are measured or were taken before it, at the
+ * largest scale, within 4 %, at which there is room for so many. CSREC_MEMORY, CSREC_STOPPED. */
 static csrec_status place_round(search *s, int64_t n, int64_t count, bool zero, int64_t *place) {
+    csrec_pool pool = {0};
     const double most = SPACING * SPACING * squared_distance((double)n / (double)count, s->dims);
     s->count = count;
     s->most = fmin(most, REACH_MAX * REACH_MAX);
-    csrec_status status = list_free(s, n, zero);
-    if (!status) status = place_darts(s, place);
-    free_list(&s->open);
-    free_list(&s->some);
-    return status;
+    s->open = s->some = (dart_list){.n = 0};
+    for (int k = 0; k < 2; k++) {
+        CSREC_TAKE(&pool, *(k ? &s->open.index : &s->some.index), n + 1);
+        CSREC_TAKE(&pool, *(k ? &s->open.spread : &s->some.spread), n + 1);
+        CSREC_TAKE(&pool, *(k ? &s->place : &s->best), count);
+    }
+    CSREC_TAKE(&pool, s->map, s->entries);
+    s->status = csrec_pool_status(&pool);
+    if (!s->status) list_free(s, n, zero);
+    if (!s->status) find_scale(s);
+    if (!s->status) memcpy(place, s->best, (size_t)count * sizeof *place);
+    csrec_pool_clear(&pool);
+    return s->status;
 }
 
 /* Where the density is above zero there are too few places: takes them all, then spreads the rest
@@ -430,7 +408,7 @@ csrec_status csrec_where_next(const csrec_measurement *measurement, const double
     free(s.taken);
     free(s.nearest);
     if (status == CSREC_MEMORY)
-        return csrec_fail(error, status, "no memory for the places, up to 56 bytes an entry");
+        return csrec_fail(error, status, "no memory for the places, up to 64 bytes an entry");
     if (status == CSREC_STOPPED)
         return csrec_fail(error, status, "the search for places was stopped");
     return status;

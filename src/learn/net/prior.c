@@ -18,7 +18,7 @@ int csrec_prior_channels(const csrec_model *model) {
 }
 
 /* The rows of the array: kind, channels, the result that is added, relu. */
-int csrec_prior_layers(const csrec_model *model, csrec_net_layer *layers) {
+static int layers_of(const csrec_model *model, csrec_net_layer *layers) {
     int n = (int)csrec_model_array(model, "layers")->shape.dim[0];
     for (int i = 0; i < n; i++)
         layers[i] = (csrec_net_layer){(csrec_net_kind)integer_of(model, "layers", 4 * i),
@@ -41,7 +41,7 @@ csrec_status csrec_prior_check_layers(const csrec_model *model, int64_t takes, i
         if (integer_of(model, "layers", i) < -1 || integer_of(model, "layers", i) > 4096)
             return csrec_model_fail(name, "layers", error, "entry %lld is %lld; must be -1 to 4096",
                                     (long long)i, (long long)integer_of(model, "layers", i));
-    if (csrec_net_graph_of(takes, csrec_prior_layers(model, layers), layers, &graph, &reason))
+    if (csrec_net_graph_of(takes, layers_of(model, layers), layers, &graph, &reason))
         return csrec_model_fail(name, "layers", error, "%.160s", reason.text);
     if (csrec_net_channels(&graph, graph.n) != makes)
         return csrec_model_fail(name, "layers", error, "makes %lld planes; must be %lld",
@@ -64,7 +64,7 @@ csrec_status csrec_prior_create(const csrec_model *model, int64_t planes,
                                 const csrec_context *context, const csrec_net_options *options,
                                 csrec_net **net, csrec_error *error) {
     csrec_net_layer layers[CSREC_NET_LAYERS];
-    int n = csrec_prior_layers(model, layers);
+    int n = layers_of(model, layers);
     const csrec_array *array = csrec_model_array(model, "weights");
     csrec_net *made = NULL;
     csrec_status status = csrec_net_open(context, planes, n, layers, options, &made, error);
