@@ -142,7 +142,7 @@ static uint64_t left_in_group(const char *root, const groups *kind, const char *
     uint64_t limit = UINT64_MAX, number, use, cache = 0;
     for (int i = 0; kind->limits[i]; i++)
         if (read_number(root, folder, kind->limits[i], &number)) limit = smaller(limit, number);
-    if (limit >> 62 || !read_number(root, folder, kind->use, &use)) return limit; /* or: none */
+    if (limit >> 62 || !read_number(root, folder, kind->use, &use)) return limit; /* none is set */
     char path[2 * PATH_LENGTH];
     snprintf(path, sizeof path, "%s/memory.stat", folder);
     FILE *file = open_beneath(root, path);
