@@ -70,9 +70,8 @@ void csrec_range_resolve(const csrec_measurement *m, csrec_span span, bool atoms
 
 int64_t csrec_range_clamp(const double range[2], int64_t n, double *values) {
     int64_t clamped = 0;
-    n *= range[0] < range[1];
 #pragma omp parallel for reduction(+ : clamped) num_threads(csrec_threads_for(n, 0))
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n * (range[0] < range[1]); i++) {
         clamped += values[i] < range[0] || values[i] > range[1];
         values[i] = values[i] < range[0] ? range[0] : values[i] > range[1] ? range[1] : values[i];
     }

@@ -78,9 +78,8 @@ csrec_status csrec_labels_recover(const csrec_measurement *measurement,
  */
 csrec_status csrec_preset_check_row(int i, csrec_error *error);
 
-/* csrec_recover, of a measurement that is checked, that also sets variance [entries * channels],
- * the squared errors that the method expects. A method that has none to tell leaves what is there.
- */
+/* csrec_recover of what is checked that also sets variance [entries * channels], the squared errors
+ * that the method expects. A method that has none to tell leaves what is there. */
 csrec_status csrec_recover_variance(const csrec_measurement *measurement,
                                     const csrec_recover_options *options, double *signal,
                                     double *variance, csrec_recover_report *report,
