@@ -58,7 +58,7 @@ TEST(distances_are_those_of_all_pairs) {
             squared[i] = check_below(&seed, rate) ? CSREC_FAR : 0;
             if (squared[i] == 0) csrec_locate(extent, i, at + 3 * count++);
         }
-        assert_ok(csrec_distance_squared(extent, squared));
+        assert_ok(csrec_distance_squared(extent, 2, squared));
         for (int64_t i = 0; i < n; i += 1 + count * n / 1000000) {
             int64_t own[3], least = CSREC_FAR;
             csrec_locate(extent, i, own);

@@ -100,7 +100,7 @@ typedef struct csrec_next_options {
  *
  * shape (1 to 3 axes), n and index of the measurement are read, nothing else; n = 0: nothing is
  * measured yet. The same positions, ascending, on every platform and for any number of threads.
- * O(entries log entries) time; up to 48 bytes an entry. Thread safe. Free the result with
+ * O(entries log entries) time; up to 64 bytes an entry. Thread safe. Free the result with
  * csrec_sampling_clear.
  *
  * CSREC_ARGUMENT: count < 1 or more than the free positions. CSREC_DATA: shape, positions, density.

@@ -111,10 +111,10 @@ static void find_group(const char *root, const groups *kind, char path[PATH_LENG
 static bool parse_mount(const char *line, const groups *kind, char *inner, char *mount) {
     char type[64], options[LINE_LENGTH];
     const char *rest = strstr(line, " - ");
-    return rest && sscanf(line, "%*s %*s %*s %4095s %4095s", inner, mount) == 2 &&
-           sscanf(rest, " - %63s %*s %12287s", type, options) == 2 &&
+    return rest && sscanf(rest, " - %63s %*s %12287s", type, options) == 2 &&
            strcmp(type, kind->type) == 0 &&
-           (!kind->controller[0] || has_item(options, kind->controller));
+           (!kind->controller[0] || has_item(options, kind->controller)) &&
+           sscanf(line, "%*s %*s %*s %4095s %4095s", inner, mount) == 2;
 }
 
 /* Finds the hierarchy's mount point and which group that folder is; false if it is not mounted. */
@@ -142,7 +142,7 @@ static uint64_t left_in_group(const char *root, const groups *kind, const char *
     uint64_t limit = UINT64_MAX, number, use, cache = 0;
     for (int i = 0; kind->limits[i]; i++)
         if (read_number(root, folder, kind->limits[i], &number)) limit = smaller(limit, number);
-    if (limit == UINT64_MAX || !read_number(root, folder, kind->use, &use)) return limit;
+    if (limit >> 62 || !read_number(root, folder, kind->use, &use)) return limit; /* none is set */
     char path[2 * PATH_LENGTH];
     snprintf(path, sizeof path, "%s/memory.stat", folder);
     FILE *file = open_beneath(root, path);

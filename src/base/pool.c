@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
+
+enum { LARGE = 4 << 20 };
+
 static bool make_room(csrec_pool *pool) {
     if (pool->n < pool->room) return true;
     const size_t room = pool->room ? 2 * pool->room : 16;
@@ -21,9 +25,11 @@ void *csrec_pool_keep(csrec_pool *pool, void *block) {
     return NULL;
 }
 
+/* Large blocks in large pages, which come to a thousandth as often. */
 void *csrec_pool_take(csrec_pool *pool, size_t count, size_t size) {
-    return csrec_pool_keep(pool,
-                           count <= SIZE_MAX / size ? malloc(count ? count * size : 1) : NULL);
+    void *(*const allocate)(size_t) = count < LARGE / size ? malloc : csrec_memory_allocate;
+    const bool fits = count <= SIZE_MAX / 2 / size;
+    return csrec_pool_keep(pool, fits ? allocate(count ? count * size : 1) : NULL);
 }
 
 void *csrec_pool_zeros(csrec_pool *pool, size_t count, size_t size) {

@@ -7,7 +7,7 @@
 double csrec_largest(int64_t n, const double *v) {
     double largest = 0.0;
     for (int64_t i = 0; i < n; i++)
-        if (isfinite(v[i])) largest = fmax(largest, fabs(v[i]));
+        if (isfinite(v[i]) && fabs(v[i]) > largest) largest = fabs(v[i]);
     return largest;
 }
 

@@ -187,7 +187,8 @@ static bool is_hermitian(int64_t n, const double *C) {
     return is;
 }
 
-void csrec_kspace_covariance(int64_t coils, int64_t n, const double *noise, double *C) {
+/* C [coils][coils][2] of samples of noise [coils][n][2], n >= 1. */
+static void find_covariance(int64_t coils, int64_t n, const double *noise, double *C) {
     for (int64_t i = 0; i < coils * coils; i++) {
         const double *a = noise + 2 * n * (i / coils), *b = noise + 2 * n * (i % coils);
         double sum[2] = {0.0, 0.0};
@@ -226,7 +227,7 @@ static csrec_status read_noise(csrec_input *input, const char *path, int64_t coi
     if (n == coils && is_hermitian(coils, read))
         memcpy(C, read, 2 * (size_t)(n * n) * sizeof *C);
     else
-        csrec_kspace_covariance(coils, n, read, C);
+        find_covariance(coils, n, read, C);
     free(read);
     free(input->noise);
     input->noise = C;

@@ -24,8 +24,6 @@ csrec_status csrec_kspace_take(csrec_input *input, const float *values, const ui
  * estimated. Refuses such options where there is no k-space. */
 csrec_status csrec_kspace_finish(csrec_input *input, const csrec_read_options *options,
                                  csrec_measurement *m, csrec_error *error);
-/* C [coils][coils][2] of samples of noise [coils][n][2], n >= 1. */
-void csrec_kspace_covariance(int64_t coils, int64_t n, const double *noise, double *C);
 /* csrec_read_options_check of a file that has its positions, but may have a mask. */
 csrec_status csrec_kspace_options(const csrec_input *input, const csrec_read_options *options,
                                   csrec_error *error);

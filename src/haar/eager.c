@@ -108,8 +108,9 @@ static void start_from(csrec_eager *e, const double *y) {
     e->simd->start(e);
 }
 
-csrec_status csrec_eager_create(const csrec_tree *tree, const double *y, double units,
-                                int all_level, csrec_eager **eager) {
+/* all_level: of the indicator of all samples in keys; -1: it is no column. */
+static csrec_status create_in_units(const csrec_tree *tree, const double *y, double units,
+                                    int all_level, csrec_eager **eager) {
     csrec_eager *e = csrec_pool_create(sizeof *e);
     if (!e) return CSREC_MEMORY;
     e->tree = tree;
@@ -130,7 +131,7 @@ csrec_status csrec_eager_create(const csrec_tree *tree, const double *y, double 
 static csrec_status eager_create(const csrec_tree *tree, const double *y, void **state) {
     csrec_eager *e;
     csrec_status status =
-        csrec_eager_create(tree, y, csrec_pursuit_units(tree->n, y), CSREC_LISTING_COLUMN_0, &e);
+        create_in_units(tree, y, csrec_pursuit_units(tree->n, y), CSREC_LISTING_COLUMN_0, &e);
     if (!status) *state = e;
     return status;
 }
@@ -260,7 +261,8 @@ static void find_residual(const csrec_eager *e, const double *y, double *r) {
     }
 }
 
-csrec_status csrec_eager_result(const void *eager, const double *y, csrec_atoms *atoms, double *r) {
+static csrec_status eager_result(const void *eager, const double *y, csrec_atoms *atoms,
+                                 double *r) {
     csrec_column_order listing = {{0}};
     atom_lister lister = {eager, y, &listing, NULL};
     if (r) find_residual(eager, y, r);
@@ -272,6 +274,5 @@ csrec_status csrec_eager_result(const void *eager, const double *y, csrec_atoms 
     return status;
 }
 
-const csrec_pursuit_type csrec_pursuit_eager = {eager_create,      csrec_pool_destroy,
-                                                eager_select_pick, eager_update,
-                                                eager_energy,      csrec_eager_result};
+const csrec_pursuit_type csrec_pursuit_eager = {eager_create, csrec_pool_destroy, eager_select_pick,
+                                                eager_update, eager_energy,       eager_result};

@@ -66,22 +66,8 @@ struct csrec_eager {
     csrec_wide gain;
 };
 
-/* A pursuit on the samples of a tree of its own, in given units. all_level: of the indicator of all
- * samples in keys, CSREC_LISTING_COLUMN_0 for column 0; -1: it is no column. */
-csrec_status csrec_eager_create(const csrec_tree *tree, const double *y, double units,
-                                int all_level, csrec_eager **eager);
-
-/* The columns with x != 0, and y - Psi x [n]; either may be NULL. y: [n]. CSREC_MEMORY. */
-csrec_status csrec_eager_result(const void *eager, const double *y, csrec_atoms *atoms, double *r);
-
 static inline int64_t csrec_eager_all_key(const csrec_eager *e) {
     return e->all_level < 0 ? -1 : csrec_pursuit_key(e->total, e->all_scale, e->all_level);
-}
-
-/* The largest key; -1: there is no column. */
-static inline int64_t csrec_eager_key(const csrec_eager *e) {
-    int64_t all = csrec_eager_all_key(e), inside = e->maxima.max[e->maxima.levels - 1][0];
-    return e->tree->n > 1 && inside > all ? inside : all;
 }
 
 /* One-sided columns at a node, in the order of their coefficients: of the edge above it, of its

@@ -181,7 +181,7 @@ void csrec_record_add(csrec_record *record, int64_t iteration, double energy, do
     record->next = step_after(iteration);
 }
 
-double csrec_record_error(const csrec_record *record, const double *signal) {
+static double error_of(const csrec_record *record, const double *signal) {
     const csrec_history *h = record->history;
     double error = 0.0;
     if (!h->truth) return NAN;
@@ -203,7 +203,7 @@ void csrec_record_signal(csrec_record *record, int64_t iteration, const double *
         energy += r * r;
         whole += y * y;
     }
-    csrec_record_add(record, iteration, energy, whole, csrec_record_error(record, signal));
+    csrec_record_add(record, iteration, energy, whole, error_of(record, signal));
 }
 
 int64_t csrec_record_entries(const csrec_record *record) {
@@ -329,7 +329,7 @@ void csrec_history_end(csrec_history *h, const double *signal, const csrec_recov
     csrec_record *last = csrec_history_record(h, TRACKS_RESULT, "result", "iteration", -1);
     int64_t iterations = report->iterations > 0 ? report->iterations : 1;
     csrec_record_add(last, iterations, report->residual * report->residual, 1.0,
-                     signal && last ? csrec_record_error(last, signal) : NAN);
+                     signal && last ? error_of(last, signal) : NAN);
     if (h->short_of_memory || make_tracks(h)) drop_tracks(h);
     h->measurement = NULL;
 }

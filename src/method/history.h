@@ -76,9 +76,6 @@ void csrec_record_fail(const csrec_record *record);
 /* The same for a whole signal [entries * channels]; the residual is that at the samples. */
 void csrec_record_signal(csrec_record *record, int64_t iteration, const double *signal);
 
-/* Sum of squared differences of a whole signal to the truth; NaN without one. */
-double csrec_record_error(const csrec_record *record, const double *signal);
-
 /* Entries of the signal; the truth at an entry of the record's channel; has_truth: there is one. */
 int64_t csrec_record_entries(const csrec_record *record);
 bool csrec_record_has_truth(const csrec_record *record);

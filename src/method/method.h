@@ -227,10 +227,6 @@ void csrec_whole_clear(csrec_whole *whole);
 /* Whether the samples of each channel are equal. */
 bool csrec_whole_constant(const csrec_whole *whole, int64_t channels);
 
-/* Half of white less black: by the measurement's scale, unless the values, of half range `half`, go
- * far beyond. */
-double csrec_tones_half(const csrec_measurement *measurement, double half);
-
 /* A tone, in the units of y: 1/255 of white less black, 1 where all samples of a channel are equal
  * and there is no scale. The half range is the largest of all channels.
  * middle: NULL or [channels], between each channel's least and most sample. */

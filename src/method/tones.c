@@ -28,10 +28,10 @@ csrec_status csrec_whole_of(const csrec_measurement *m, csrec_whole *whole, csre
     }
     for (int64_t c = 0; c < m->channels; c++) whole->least[c] = whole->most[c] = NAN;
     for (int64_t i = 0; i < m->n; i++)
-        for (int64_t c = 0; c < m->channels; c++) { /* NaN: not measured, which fmin leaves out */
-            double v = m->y[i * m->channels + c];
-            whole->least[c] = fmin(v, whole->least[c]);
-            whole->most[c] = fmax(v, whole->most[c]);
+        for (int64_t c = 0; c < m->channels; c++) { /* NaN: not measured, which is left out */
+            const double v = m->y[i * m->channels + c];
+            if (!(whole->least[c] <= v) && !isnan(v)) whole->least[c] = v;
+            if (!(whole->most[c] >= v) && !isnan(v)) whole->most[c] = v;
         }
     return CSREC_OK;
 }
@@ -58,7 +58,8 @@ void csrec_whole_clear(csrec_whole *whole) {
     whole->least = NULL;
 }
 
-double csrec_tones_half(const csrec_measurement *m, double half) {
+/* Half of white less black: by the scale, unless values, of half range `half`, go far beyond. */
+static double half_of(const csrec_measurement *m, double half) {
     double given = fabs(m->scale[1] / 2 - m->scale[0] / 2);
     return isfinite(given) && given >= half / 8 ? given : half;
 }
@@ -72,7 +73,7 @@ double csrec_tones_unit(const csrec_measurement *m, const csrec_whole *whole, do
         farthest = fmax(farthest, fabs(own));
         if (middle) middle[c] = own;
     }
-    double unit = csrec_tones_half(m, half) / 127.5;
+    double unit = half_of(m, half) / 127.5;
     /* Equal samples may be any number of tones from black; the number must be finite in a float. */
     unit = fmax(unit, farthest * 0x1p-60);
     return unit > 0.0 ? unit : 1.0;
@@ -195,7 +196,8 @@ void csrec_samples_restore(const csrec_measurement *measurement, double *signal)
 }
 
 static double off_sample(const csrec_measurement *m, const double *signal, int64_t i) {
-    return m->y[i] - signal[m->index[i / m->channels] * m->channels + i % m->channels];
+    const int64_t C = m->channels;
+    return m->y[i] - signal[C == 1 ? m->index[i] : m->index[i / C] * C + i % C];
 }
 
 /* Samples and differences are each divided by their largest value, so that squares do not overflow:
@@ -206,8 +208,9 @@ double csrec_samples_residual(const csrec_measurement *measurement, const double
     const int threads = csrec_threads_for(measurement->n, 0);
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(max : most, farthest)
     for (int64_t i = 0; i < count; i++) {
-        most = fmax(most, fabs(measurement->y[i]));
-        farthest = fmax(farthest, fabs(off_sample(measurement, signal, i)));
+        const double size = fabs(measurement->y[i]), off = fabs(off_sample(measurement, signal, i));
+        if (size > most) most = size;
+        if (off > farthest) farthest = off;
     }
     for (int64_t i = 0; i < count && most > 0.0 && farthest > 0.0; i++) {
         if (isnan(measurement->y[i])) continue; /* not measured */

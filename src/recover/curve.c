@@ -10,6 +10,7 @@
 
 #include "base/pool.h"
 #include "base/sort.h"
+#include "base/threads.h"
 #include "csrec/sampling.h"
 #include "method/smooth/series.h"
 #include "recover/recover.h"
@@ -34,13 +35,14 @@ const char *csrec_curve_name(csrec_curve curve) {
 
 csrec_span csrec_span_of(const csrec_measurement *m) {
     const int64_t values = csrec_measurement_values(m);
-    csrec_span s = {NAN, NAN, 0.0};
+    csrec_span s = {INFINITY, -INFINITY, 0.0};
     for (int64_t i = 0; i < values && m->y; i++) {
-        s.least = fmin(m->y[i], s.least);
-        s.most = fmax(m->y[i], s.most);
-        s.mean += isnan(m->y[i]) ? 0.0 : m->y[i] / (double)values;
+        const double y = m->y[i];
+        s.least = y < s.least ? y : s.least;
+        s.most = y > s.most ? y : s.most;
+        s.mean += isnan(y) ? 0.0 : y / (double)values;
     }
-    return s;
+    return s.least <= s.most ? s : (csrec_span){NAN, NAN, s.mean};
 }
 
 csrec_span csrec_span_surveyed(const csrec_survey *survey, double unit) {
@@ -53,7 +55,7 @@ csrec_span csrec_span_surveyed(const csrec_survey *survey, double unit) {
     return s;
 }
 
-bool csrec_span_decades(csrec_span s) {
+static bool spans_decades(csrec_span s) {
     return s.least >= 0.0 && s.most > DECADES * s.mean;
 }
 
@@ -69,7 +71,8 @@ void csrec_range_resolve(const csrec_measurement *m, csrec_span span, bool atoms
 
 int64_t csrec_range_clamp(const double range[2], int64_t n, double *values) {
     int64_t clamped = 0;
-    for (int64_t i = 0; i < n && range[0] < range[1]; i++) {
+#pragma omp parallel for reduction(+ : clamped) num_threads(csrec_threads_for(n, 0))
+    for (int64_t i = 0; i < n * (range[0] < range[1]); i++) {
         clamped += values[i] < range[0] || values[i] > range[1];
         values[i] = values[i] < range[0] ? range[0] : values[i] > range[1] ? range[1] : values[i];
     }
@@ -106,7 +109,7 @@ csrec_curve csrec_curve_possible(const csrec_measurement *m, const csrec_recover
                       m->shape.dims <= 3 && !o->model &&
                       !(csrec_method_of(o)->info.accepts & CSREC_ACCEPTS(SOLVER));
     if (o->curve != CSREC_CURVE_AUTO) return o->curve;
-    if (!open || !csrec_span_decades(span)) return CSREC_CURVE_NONE;
+    if (!open || !spans_decades(span)) return CSREC_CURVE_NONE;
     if (m->sequence) return CSREC_CURVE_NONE;
     const bool may = !m->y || (m->n >= LEAST_SAMPLES && csrec_table_axis(m) < 0);
     return may ? CSREC_CURVE_AUTO : CSREC_CURVE_NONE;

@@ -206,7 +206,7 @@ static csrec_status find_holes(const csrec_measurement *m, csrec_doubts *doubts,
     c.squared = malloc((size_t)c.count * sizeof *c.squared);
     if (!c.squared) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     mark_samples(m, &c);
-    csrec_status status = csrec_distance_squared(c.extent, c.squared);
+    csrec_status status = csrec_distance_squared(c.extent, 0, c.squared);
     double found = status ? 0.0 : (double)count_unreached(&c, axes, doubts->reach);
     free(c.squared);
     if (rate * found >= LEAST_MISSING) doubts->unreached = found / (double)entries;

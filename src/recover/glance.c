@@ -16,17 +16,20 @@ enum { STREAM_HIDDEN = 1 << 21 };
 csrec_status csrec_glance_create(const csrec_measurement *m, const csrec_shape *window,
                                  csrec_glance *g, csrec_error *error) {
     int64_t entries = 0;
-    *g = (csrec_glance){.m = *m, .nearer = 1.0};
-    csrec_shape_count(window, &entries);
-    int64_t room = m->n < entries ? m->n : entries;
+    *g = (csrec_glance){.m = *m, .nearer = 1.0, .whole = !window};
+    if (window) g->m.shape = *window;
+    csrec_shape_count(&g->m.shape, &entries);
     g->values = entries * m->channels;
-    g->m.shape = *window;
     g->m.guides = NULL;
     g->m.pattern = CSREC_PATTERN_NONE;
-    g->m.count = g->m.n = 0;
-    CSREC_TAKE(&g->pool, g->m.index, room);
-    CSREC_TAKE(&g->pool, g->m.y, room * m->channels);
-    csrec_each_take(&g->pool, m, room, &g->m);
+    g->m.count = 0;
+    if (window) {
+        const int64_t room = m->n < entries ? m->n : entries;
+        g->m.n = 0;
+        CSREC_TAKE(&g->pool, g->m.index, room);
+        CSREC_TAKE(&g->pool, g->m.y, room * m->channels);
+        csrec_each_take(&g->pool, m, room, &g->m);
+    }
     CSREC_TAKE(&g->pool, g->signal, g->values);
     CSREC_TAKE(&g->pool, g->variance, g->values);
     CSREC_ZEROS(&g->pool, g->state, entries);
@@ -41,32 +44,36 @@ void csrec_glance_clear(csrec_glance *g) {
     csrec_pool_clear(&g->pool);
 }
 
-/* Whether sample i is left out of a fold; of fold CSREC_FOLD_NONE none is. */
+/* Whether sample i is left out of a fold. */
 static bool is_hidden(const csrec_estimator *e, int fold, int64_t i) {
     double place = csrec_random_uniform(e->options.seed, STREAM_HIDDEN, (uint64_t)i);
-    return fold != CSREC_FOLD_NONE && place >= fold * e->share && place < (fold + 1) * e->share;
+    return place >= fold * e->share && place < (fold + 1) * e->share;
 }
 
 double csrec_noise_at(const csrec_estimator *e, int64_t i) {
     const int64_t C = e->m->channels;
     double sum = 0.0;
-    for (int64_t c = 0; c < C; c++) sum += e->deviation[i * C + c] * e->deviation[i * C + c];
+    for (int64_t c = 0; c < C && e->deviation; c++)
+        sum += e->deviation[i * C + c] * e->deviation[i * C + c];
     return sum / (double)C;
 }
 
 void csrec_glance_show(const csrec_estimator *e, const int64_t *origin, int fold, csrec_glance *g) {
     const csrec_measurement *m = e->m;
-    g->whole = fold == CSREC_FOLD_NONE;
     if (m->guides) g->m.guides = csrec_guides_crop(m->guides, &m->shape, origin, &g->m.shape);
     for (int64_t i = 0; i < m->n; i++) {
-        int64_t at = csrec_window_from_whole(&m->shape, &g->m.shape, origin, m->index[i]);
+        const int64_t at =
+            g->whole ? m->index[i]
+                     : csrec_window_from_whole(&m->shape, &g->m.shape, origin, m->index[i]);
         if (at < 0) continue;
-        if (is_hidden(e, fold, i)) {
+        if (!g->whole && is_hidden(e, fold, i)) {
             g->state[at] = CSREC_LEFT_OUT;
             continue;
         }
-        g->noise[at] = csrec_noise_at(e, i);
-        g->state[at] = g->noise[at] > 0.0 ? CSREC_SHOWN : CSREC_KEPT;
+        const double noise = csrec_noise_at(e, i);
+        if (noise > 0.0) g->noise[at] = noise; /* else it stays 0, without a page of memory */
+        g->state[at] = noise > 0.0 ? CSREC_SHOWN : CSREC_KEPT;
+        if (g->whole) continue;
         g->m.index[g->m.n] = at;
         csrec_sample_copy(m, i, &g->m, g->m.n++);
     }
@@ -84,7 +91,7 @@ static csrec_status reach(bool scaled, csrec_glance *g, csrec_error *error) {
     uint32_t *squared = malloc((size_t)entries * sizeof *squared);
     for (int64_t i = 0; i < entries && squared; i++)
         squared[i] = g->state[i] == CSREC_KEPT || g->state[i] == CSREC_SHOWN ? 0 : CSREC_FAR;
-    const csrec_status status = squared ? csrec_distance_squared(extent, squared) : CSREC_MEMORY;
+    const csrec_status status = squared ? csrec_distance_squared(extent, 0, squared) : CSREC_MEMORY;
     for (int64_t i = 0; i < entries && !status; i++) {
         const double d2 = fmax((double)squared[i], 1.0), scale = scaled ? pow(d2, 0.35) : 1.0;
         for (int64_t c = 0; c < C; c++) g->variance[i * C + c] *= scale;

@@ -37,7 +37,7 @@ csrec_status csrec_signal_leave(const csrec_measurement *m, const csrec_fill *fi
         for (int64_t i = 0; i < entries; i++) squared[i] = CSREC_FAR;
         for (int64_t k = 0; k < m->n; k++)
             if (!isnan(m->y[k * m->channels + c])) squared[m->index[k]] = 0;
-        if (fill->within > 0.0) status = csrec_distance_squared(extent, squared);
+        if (fill->within > 0.0) status = csrec_distance_squared(extent, 0, squared);
         for (int64_t i = 0; i < entries && !status; i++) {
             const int64_t at = i * m->channels + c;
             const bool wanted = !fill->at || fill->at[fill->by_channel ? at : i];

@@ -77,11 +77,14 @@ static csrec_status deliver(const csrec_normal *normal, const recover_job *j,
     /* What nobody wants may be longer than any memory. */
     const int64_t values = j->signal || j->variance ? csrec_measurement_signal_values(m) : 0;
     csrec_status status = csrec_normal_deliver(normal, j->signal, j->atoms, error);
-    for (int64_t i = 0; i < values && !status; i++) {
-        const bool unknown = !m->through && isnan(whole->least[i % m->channels]);
+    for (int64_t c = 0; c < m->channels && !status; c++) {
+        const bool unknown = !m->through && isnan(whole->least[c]);
         const bool blank = unknown && !j->layout.method->uneven;
-        if (j->variance) j->variance[i] *= blank ? NAN : normal->unit * normal->unit;
-        if (j->signal && blank) j->signal[i] = NAN;
+        if (!blank && normal->unit == 1.0) continue;
+        for (int64_t i = c; i < values; i += m->channels) {
+            if (j->variance) j->variance[i] *= blank ? NAN : normal->unit * normal->unit;
+            if (j->signal && blank) j->signal[i] = NAN;
+        }
     }
     for (int64_t c = 0; status && j->atoms && c < m->channels; c++) csrec_atoms_clear(&j->atoms[c]);
     return status;
@@ -347,8 +350,8 @@ static csrec_status run(recover_job *j, const csrec_recover_options *options,
     bool others = csrec_comm_rank(options->comm) > 0; /* whose signal the first process has */
     j->wanted =
         (csrec_wanted){.signal = j->signal || (others && !j->atoms), .atoms = j->atoms != NULL};
-    csrec_status status = csrec_measurement_check(j->measurement, "measurement", error);
-    if (!status && j->atoms && j->measurement->is_complex)
+    csrec_status status = CSREC_OK;
+    if (j->atoms && j->measurement->is_complex)
         status = csrec_fail(error, CSREC_UNSUPPORTED,
                             "coefficients are those of real samples, and these are complex; "
                             "recover real and imaginary parts each, or omit the coefficients");
@@ -371,7 +374,8 @@ csrec_status csrec_recover(const csrec_measurement *measurement,
     if (options->labels)
         return csrec_labels_recover(measurement, options, (csrec_wanted){signal, atoms, false},
                                     signal, report, NULL, error);
-    return run(&j, options, report, error);
+    const csrec_status status = csrec_measurement_check(measurement, "measurement", error);
+    return status ? status : run(&j, options, report, error);
 }
 
 csrec_status csrec_recover_variance(const csrec_measurement *measurement,

@@ -78,8 +78,8 @@ csrec_status csrec_labels_recover(const csrec_measurement *measurement,
  */
 csrec_status csrec_preset_check_row(int i, csrec_error *error);
 
-/* csrec_recover that also sets variance [entries * channels], the squared errors that the method
- * expects. A method that has none to tell leaves what the caller put there. */
+/* csrec_recover of what is checked that also sets variance [entries * channels], the squared errors
+ * that the method expects. A method that has none to tell leaves what is there. */
 csrec_status csrec_recover_variance(const csrec_measurement *measurement,
                                     const csrec_recover_options *options, double *signal,
                                     double *variance, csrec_recover_report *report,
@@ -155,9 +155,6 @@ typedef struct csrec_span {
 
 csrec_span csrec_span_of(const csrec_measurement *measurement);
 csrec_span csrec_span_surveyed(const csrec_survey *survey, double unit); /* unit: of the mean */
-
-/* Whether they span decades, and none is below 0. */
-bool csrec_span_decades(csrec_span span);
 
 /* What bounds results: what is given, else what samples allow. Complex values have no range. */
 void csrec_range_resolve(const csrec_measurement *form, csrec_span span, bool atoms,

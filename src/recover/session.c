@@ -276,15 +276,16 @@ const csrec_measurement *csrec_session_samples(csrec_session *s) {
     list.index = m->index;
     list.y = m->y;
     list.deviation = m->deviation;
-    for (int64_t at = 0; at < s->entries; at++) {
-        if (s->count[at] == 0.0) continue;
+    for (int64_t at = 0; at < s->entries; at++) { /* without branches, as nobody foresees them */
         list.index[list.n] = at;
         s->counts[list.n] = s->count[at];
-        memcpy(list.y + list.n * C, s->mean + at * C, (size_t)C * sizeof *list.y);
-        for (int64_t c = 0; c < C && list.deviation; c++)
-            list.deviation[list.n * C + c] = deviation_at(s, at, c);
-        list.n++;
+        list.n += s->count[at] != 0.0;
     }
+    for (int64_t k = 0; k < list.n; k++)
+        for (int64_t c = 0; c < C; c++) {
+            list.y[k * C + c] = s->mean[list.index[k] * C + c];
+            if (list.deviation) list.deviation[k * C + c] = deviation_at(s, list.index[k], c);
+        }
     if (s->rays) list.rays = s->counts;
     *m = list;
     s->listed = true;

@@ -18,7 +18,7 @@ void csrec_squares_add(csrec_estimator *e, const csrec_glance *g, const int64_t 
         for (int64_t c = 0; c < m->channels; c++) {
             double p = g->signal[at * m->channels + c], y = m->y[i * m->channels + c];
             double q = e->signal[m->index[i] * m->channels + c];
-            const double own = e->deviation[i * m->channels + c];
+            const double own = e->deviation ? e->deviation[i * m->channels + c] : 0.0;
             const double square = (y - p) * (y - p), v = g->variance[at * m->channels + c];
             e->squares += square;
             e->fourths += pow(square - own * own, 2.0);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "learn/net/rendered.h"
 #include "measurement/channels.h"
 #include "measurement/each.h"
@@ -42,9 +43,9 @@ static csrec_status run_fold(csrec_estimator *e, int fold, csrec_error *error) {
 static csrec_status glance_whole(const csrec_estimator *e, csrec_glance *g,
                                  csrec_recover_report *report, csrec_error *error) {
     static const int64_t origin[CSREC_DIMS_MAX] = {0};
-    csrec_status status = csrec_glance_create(e->m, &e->m->shape, g, error);
+    csrec_status status = csrec_glance_create(e->m, NULL, g, error);
     if (status) return status;
-    csrec_glance_show(e, origin, CSREC_FOLD_NONE, g);
+    csrec_glance_show(e, origin, 0, g);
     return csrec_glance_run(e, g, report, error);
 }
 
@@ -99,10 +100,12 @@ static csrec_status choose_curve(csrec_estimator *e, csrec_error *error) {
 
 static csrec_status prepare(csrec_estimator *e, const csrec_recover_options *options,
                             csrec_error *error) {
-    csrec_plan plan;
-    csrec_status status = csrec_recover_plan(e->m, options, false, &plan, error);
+    csrec_layout layout;
+    csrec_status status =
+        csrec_layout_resolve(e->m, options, (csrec_wanted){.signal = true}, &layout, error);
     if (status) return status;
-    const csrec_method_type *method = csrec_method_of(&plan.options);
+    const csrec_plan plan = layout.resolved;
+    const csrec_method_type *method = layout.method;
     int64_t entries = 0;
     csrec_shape_count(&e->m->shape, &entries);
     double in_window = (double)e->m->n * fmin(1.0, (double)CSREC_WINDOW / (double)entries);
@@ -153,6 +156,7 @@ static csrec_status make_alike(const csrec_measurement *part, csrec_pool *pool,
     csrec_whole whole = {.least = NULL};
     *alike = *part;
     CSREC_TAKE(pool, *unit, C);
+    if (C == 1 && *unit) return **unit = 1.0, CSREC_OK;
     csrec_status status = csrec_whole_of(part, &whole, error);
     const bool unlike = !status && !pool->lacks && csrec_units_of(part, &whole, *unit);
     csrec_whole_clear(&whole);
@@ -167,6 +171,7 @@ static csrec_status make_alike(const csrec_measurement *part, csrec_pool *pool,
  * measurement from now on. */
 static csrec_status find_noise(csrec_estimator *e, csrec_measurement *m, csrec_pool *pool,
                                csrec_error *error) {
+    if (!m->rays && !m->deviation && m->sigma == 0.0) return CSREC_OK;
     double *deviation = CSREC_TAKE(pool, deviation, m->n * m->channels);
     if (!deviation) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     csrec_status status = csrec_noise_each(m, deviation, error);
@@ -308,9 +313,11 @@ static csrec_status add_density(void *context, const csrec_groups *groups, int64
         if (!status) j->made |= CSREC_MAKES_DENSITY | (both ? CSREC_MAKES_SIGNAL : 0);
         if (!status) see(&g);
     }
-    for (int64_t i = 0; i < g.values && !status; i++)
-        if (g.state[i / part->channels] != CSREC_KEPT)
-            j->density[i / part->channels] += g.variance[i];
+    const int64_t C = part->channels, entries = status ? 0 : g.values / C;
+#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(entries, 0))
+    for (int64_t i = 0; i < entries; i++)
+        for (int64_t c = 0; c < C; c++)
+            j->density[i] += g.state[i] == CSREC_KEPT ? 0.0 : g.variance[i * C + c];
     csrec_glance_clear(&g);
     csrec_pool_clear(&pool);
     return status;

@@ -21,8 +21,6 @@ typedef struct csrec_glance {
 /* KEPT: shown, and without noise. */
 enum { CSREC_UNKNOWN, CSREC_KEPT, CSREC_SHOWN, CSREC_LEFT_OUT };
 
-enum { CSREC_FOLD_NONE = -1 };
-
 typedef struct csrec_estimator {
     const csrec_measurement *m;
     const double *signal;
@@ -32,7 +30,7 @@ typedef struct csrec_estimator {
     double excess, interval;
     double share; /* of a fold's samples that is left out */
     int64_t hidden;
-    const double *deviation;               /* [m->n * channels] */
+    const double *deviation;               /* [m->n * channels]; NULL: without noise */
     double noise;                          /* mean square of it */
     double squares, expected, noises;      /* sums at samples left out, */
     double nearer;                         /* of glances, for each */
@@ -48,12 +46,13 @@ typedef struct csrec_estimator {
 /* Least share of the cheap recovery's expected squared error that is left to the result. */
 #define CSREC_LEAST_EXPECTED 0.25
 
-/* Room for a recovery of the window; glance_clear frees it, also after an error. CSREC_MEMORY. */
+/* Room for a recovery of the window, NULL: of the whole, whose samples are the measurement's;
+ * glance_clear frees it, also after an error. CSREC_MEMORY. */
 csrec_status csrec_glance_create(const csrec_measurement *measurement, const csrec_shape *window,
                                  csrec_glance *glance, csrec_error *error);
 void csrec_glance_clear(csrec_glance *glance);
 
-/* Shows the samples in the window that the fold does not leave out; CSREC_FOLD_NONE: all. */
+/* Shows the samples in the window that the fold does not leave out; of the whole all. */
 void csrec_glance_show(const csrec_estimator *estimator, const int64_t *origin, int fold,
                        csrec_glance *glance);
 

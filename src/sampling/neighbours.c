@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* neighbours.c - near points from Hilbert curves that are shifted against each other. */
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "base/error.h"
 #include "base/pool.h"
 #include "base/sort.h"
+#include "base/threads.h"
 #include "csrec/haar.h"
 
 /* Curves, and points looked at before and behind each on a curve. Two points that are near are
@@ -218,63 +220,73 @@ static void transform_first(int64_t n, uint32_t *line) {
 }
 
 /* Near positions are found without the envelope: lines side by side, and entries that are looked at
- * before and behind each. To what is at most LIMIT their squares may be added. */
-enum { SIDE = 32, REACH = 64 };
-static const uint32_t LIMIT = CSREC_FAR - REACH * REACH;
+ * before and behind each. What is above LIMIT is farther than REACH. */
+enum { SIDE = 32, REACH = 64, LIMIT = INT16_MAX - REACH * REACH };
 
 /* Row i of [n][SIDE]; false: a position may be farther than REACH. */
-static bool transform_near(int64_t n, int64_t i, const uint32_t *before, uint32_t row[SIDE]) {
+static bool transform_near(int64_t n, int64_t i, const int16_t *before, int16_t row[SIDE]) {
     memcpy(row, before + i * SIDE, SIDE * sizeof *row);
     for (int64_t k = 1; k <= REACH; k++) {
-        const uint32_t *above = before + csrec_larger(i - k, 0) * SIDE,
-                       *below = before + csrec_smaller(i + k, n - 1) * SIDE;
-        const uint32_t square = (uint32_t)(k * k);
-        uint32_t farther = 0;
+        const int16_t *above = before + csrec_larger(i - k, 0) * SIDE,
+                      *below = before + csrec_smaller(i + k, n - 1) * SIDE;
+        const int16_t square = (int16_t)(k * k);
+        int16_t farthest = 0;
         for (int c = 0; c < SIDE; c++) {
-            const uint32_t near = (above[c] < below[c] ? above[c] : below[c]) + square;
+            const int16_t near = (int16_t)((above[c] < below[c] ? above[c] : below[c]) + square);
             row[c] = near < row[c] ? near : row[c];
-            farther |= row[c] > square + 2 * (uint32_t)k;
+            farthest = row[c] > farthest ? row[c] : farthest;
         }
-        if (!farther) return true;
+        if (farthest <= square + 2 * k) return true;
     }
     return false;
 }
 
 /* `side` <= SIDE lines beside each other. work [2][n][SIDE]. */
-static void transform_lines(int64_t n, int64_t stride, int64_t side, uint32_t *line, uint32_t *work,
+static void transform_lines(int64_t n, int64_t stride, int64_t side, uint32_t *line, int16_t *work,
                             const envelope *e) {
-    uint32_t *found = work + n * SIDE;
+    int16_t *found = work + n * SIDE;
     bool all = true;
     for (int64_t i = 0; i < n; i++)
         for (int64_t c = 0; c < SIDE; c++) {
             const uint32_t own = c < side ? line[i * stride + c] : 0;
-            work[i * SIDE + c] = own < LIMIT ? own : LIMIT;
+            work[i * SIDE + c] = own < LIMIT ? (int16_t)own : LIMIT;
         }
     for (int64_t i = 0; i < n && all; i++) all = transform_near(n, i, work, found + i * SIDE);
     for (int64_t i = 0; i < n && all; i++)
-        memcpy(line + i * stride, found + i * SIDE, (size_t)side * sizeof *line);
+        for (int64_t c = 0; c < side; c++) line[i * stride + c] = (uint32_t)found[i * SIDE + c];
     for (int64_t c = 0; c < side && !all; c++) transform_line(n, stride, line + c, e);
 }
 
-csrec_status csrec_distance_squared(const int64_t extent[3], uint32_t *squared) {
+csrec_status csrec_distance_squared(const int64_t extent[3], int threads, uint32_t *squared) {
     csrec_pool pool = {0};
-    const int64_t entries = extent[0] * extent[1] * extent[2];
-    const int64_t longest = csrec_larger(extent[0], extent[1]);
-    envelope e;
-    uint32_t *work;
-    CSREC_TAKE(&pool, e.height, longest);
-    CSREC_TAKE(&pool, e.from, longest);
-    CSREC_TAKE(&pool, e.foot, longest);
-    CSREC_TAKE(&pool, work, 2 * SIDE * longest);
+    const int64_t lines = extent[0] * extent[1], longest = csrec_larger(extent[0], extent[1]);
+    threads = csrec_threads_for(lines * extent[2], threads);
+    const int64_t room = threads * longest;
+    envelope all;
+    int16_t *work;
+    CSREC_TAKE(&pool, all.height, room);
+    CSREC_TAKE(&pool, all.from, room);
+    CSREC_TAKE(&pool, all.foot, room);
+    CSREC_TAKE(&pool, work, 2 * SIDE * room);
     const csrec_status status = csrec_pool_status(&pool);
-    for (int64_t i = 0; i < entries && !status; i += extent[2])
-        transform_first(extent[2], squared + i);
-    int64_t stride = extent[2];
-    for (int a = 1; a >= 0 && !status; stride *= extent[a--])
-        for (int64_t first = 0; first < entries && extent[a] > 1; first += stride * extent[a])
-            for (int64_t i = 0; i < stride; i += SIDE)
-                transform_lines(extent[a], stride, csrec_smaller(SIDE, stride - i),
-                                squared + first + i, work, &e);
+#pragma omp parallel num_threads(threads) if (!status)
+    {
+        const int64_t at = omp_get_thread_num() * longest;
+        const envelope e = {all.height + at, all.from + at, all.foot + at};
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < lines * !status; i++)
+            transform_first(extent[2], squared + i * extent[2]);
+        for (int a = 1; a >= 0 && !status; a--) {
+            const int64_t stride = a ? extent[2] : extent[1] * extent[2];
+            const int64_t sides = (stride + SIDE - 1) / SIDE, parts = a ? extent[0] : 1;
+#pragma omp for schedule(static)
+            for (int64_t k = 0; k < parts * sides * (extent[a] > 1); k++) {
+                const int64_t i = k % sides * SIDE, first = k / sides * stride * extent[a] + i;
+                transform_lines(extent[a], stride, csrec_smaller(SIDE, stride - i), squared + first,
+                                work + 2 * SIDE * at, &e);
+            }
+        }
+    }
     csrec_pool_clear(&pool);
     return status;
 }

@@ -117,4 +117,4 @@ uint64_t csrec_permutation_at(const csrec_permutation *permutation, uint64_t i);
 /* squared [entries]: on entry 0 at the positions and CSREC_FAR elsewhere; on return the squared
  * Euclidean distance to the nearest position, at most CSREC_FAR. Extents of missing axes are 1.
  * O(entries) time. CSREC_MEMORY. */
-csrec_status csrec_distance_squared(const int64_t extent[3], uint32_t *squared);
+csrec_status csrec_distance_squared(const int64_t extent[3], int threads, uint32_t *squared);

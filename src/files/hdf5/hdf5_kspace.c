@@ -39,7 +39,7 @@ static int64_t number_in(const char *text, const char *a, const char *b, const c
     return value >= 0 && value <= 1 << 20 ? value : none;
 }
 
-void csrec_hdf5_scan_read(const csrec_hdf5 *h5, const char *path, csrec_hdf5_scan *scan) {
+static void read_scan(const csrec_hdf5 *h5, const char *path, csrec_hdf5_scan *scan) {
     static const char *const axes[3] = {"x", "y", "z"};
     static const char *const steps[2] = {"kspace_encoding_step_1", "kspace_encoding_step_2"};
     *scan = (csrec_hdf5_scan){.middle = {-1, -1}, .cartesian = true};
@@ -279,7 +279,7 @@ static csrec_status read_file(csrec_input *input, const csrec_read_options *opti
         status = csrec_fail(error, CSREC_DATA, "%s: %s", h5.name, lack);
     } else if (*is) {
         status = csrec_kspace_options(input, options, error);
-        csrec_hdf5_scan_read(&h5, fast ? "/ismrmrd_header" : "/dataset/xml", &scan);
+        read_scan(&h5, fast ? "/ismrmrd_header" : "/dataset/xml", &scan);
         if (!status && fast) status = read_fastmri(&h5, kspace, options, s, error);
         if (!status && !fast) status = csrec_hdf5_ismrmrd(&h5, data, options, s, &scan, error);
         const int readout = fast ? 0 : s->shape.dims - 1;

@@ -12,8 +12,6 @@ typedef struct csrec_hdf5_scan {
     bool cartesian;
 } csrec_hdf5_scan;
 
-void csrec_hdf5_scan_read(const csrec_hdf5 *h5, const char *path, csrec_hdf5_scan *scan);
-
 /* A slice of k-space, [coils][shape][2]. */
 typedef struct csrec_hdf5_slice {
     csrec_shape shape;

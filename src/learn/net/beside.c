@@ -12,11 +12,11 @@ static int integer_of(const csrec_model *model, const char *array) {
     return (int)*(const int64_t *)csrec_model_array(model, array)->data;
 }
 
-int csrec_beside_frames(const csrec_model *model) {
+static int frames_of(const csrec_model *model) {
     return integer_of(model, "frames");
 }
 
-int csrec_beside_guides(const csrec_model *model) {
+static int guides_of(const csrec_model *model) {
     return integer_of(model, "guides");
 }
 
@@ -41,8 +41,8 @@ static csrec_status open_network(csrec_beside *b, const csrec_prior_from *from,
                                  csrec_error *error) {
     csrec_status status = csrec_prior_begin(from, 0, &b->use, error);
     if (status) return status;
-    b->frames = csrec_beside_frames(b->use.model);
-    b->guides = csrec_beside_guides(b->use.model);
+    b->frames = frames_of(b->use.model);
+    b->guides = guides_of(b->use.model);
     status = csrec_prior_start(&b->use, planes_of(b->frames, b->guides), context, options, error);
     b->net = b->use.net;
     if (!status) csrec_net_info(b->net, NULL, &b->multiple, NULL);

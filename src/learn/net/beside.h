@@ -19,10 +19,6 @@
 
 enum { CSREC_BESIDE_FRAMES = 15 }; /* of a network, at most */
 
-/* Frames and guides that the network of a model takes. */
-int csrec_beside_frames(const csrec_model *model);
-int csrec_beside_guides(const csrec_model *model);
-
 /* A frame and what is known beside it. Frames that there are not have known NULL. */
 typedef struct csrec_beside_window {
     int frames;                                /* odd */

@@ -94,9 +94,11 @@ static void add_line(const csrec_prior_pass *p, const csrec_turn *t, const csrec
     const int64_t plane = frame->height * frame->width, line = r * frame->width;
     const float *F = p->planes + k * plane + line, *D = p->out + k * plane + line;
     const float *logs = D + p->channels * plane;
+    const int64_t first = k * p->height * p->width + csrec_turn_source(t, r, 0);
+    const int64_t step = csrec_turn_source(t, r, 1) - csrec_turn_source(t, r, 0);
     for (int64_t c = 0; c < s->width; c++) {
-        int64_t to = k * p->height * p->width + csrec_turn_source(t, r, c);
-        float z = stopped ? F[c] : F[c] + D[c];
+        const int64_t to = first + c * step;
+        const float z = stopped ? F[c] : F[c] + D[c];
         result[to] += (float)(frame->mean[k] + frame->unit * (double)z);
         if (!squares) continue;
         squares[to] += csrec_prior_square(frame->unit, logs[c]);
@@ -109,7 +111,7 @@ csrec_status csrec_prior_pass_add(csrec_prior_pass *p, const csrec_prior_samples
     const csrec_turn t = {turn, p->width, 0, 0, p->height, p->width};
     csrec_prior_samples s = *samples;
     csrec_prior_frame frame;
-    turn_samples(p, &t, &s);
+    if (turn) turn_samples(p, &t, &s);
     csrec_prior_planes(&s, p->multiple, p->work, p->planes, &frame);
     csrec_status status =
         csrec_net_run(p->net, frame.height, frame.width, p->planes, p->out, 0, call, error);

@@ -18,7 +18,7 @@ int csrec_prior_channels(const csrec_model *model) {
 }
 
 /* The rows of the array: kind, channels, the result that is added, relu. */
-int csrec_prior_layers(const csrec_model *model, csrec_net_layer *layers) {
+static int layers_of(const csrec_model *model, csrec_net_layer *layers) {
     int n = (int)csrec_model_array(model, "layers")->shape.dim[0];
     for (int i = 0; i < n; i++)
         layers[i] = (csrec_net_layer){(csrec_net_kind)integer_of(model, "layers", 4 * i),
@@ -41,7 +41,7 @@ csrec_status csrec_prior_check_layers(const csrec_model *model, int64_t takes, i
         if (integer_of(model, "layers", i) < -1 || integer_of(model, "layers", i) > 4096)
             return csrec_model_fail(name, "layers", error, "entry %lld is %lld; must be -1 to 4096",
                                     (long long)i, (long long)integer_of(model, "layers", i));
-    if (csrec_net_graph_of(takes, csrec_prior_layers(model, layers), layers, &graph, &reason))
+    if (csrec_net_graph_of(takes, layers_of(model, layers), layers, &graph, &reason))
         return csrec_model_fail(name, "layers", error, "%.160s", reason.text);
     if (csrec_net_channels(&graph, graph.n) != makes)
         return csrec_model_fail(name, "layers", error, "makes %lld planes; must be %lld",
@@ -64,7 +64,7 @@ csrec_status csrec_prior_create(const csrec_model *model, int64_t planes,
                                 const csrec_context *context, const csrec_net_options *options,
                                 csrec_net **net, csrec_error *error) {
     csrec_net_layer layers[CSREC_NET_LAYERS];
-    int n = csrec_prior_layers(model, layers);
+    int n = layers_of(model, layers);
     const csrec_array *array = csrec_model_array(model, "weights");
     csrec_net *made = NULL;
     csrec_status status = csrec_net_open(context, planes, n, layers, options, &made, error);
@@ -80,14 +80,15 @@ csrec_status csrec_prior_create(const csrec_model *model, int64_t planes,
  * larger than they are. */
 static void measure(const csrec_prior_samples *s, int c, double *mean, double *variance) {
     const float *v = s->values + c * s->height * s->width;
-    double first = 0.0, sum = 0.0, squares = 0.0, n = 0.0;
-    for (int64_t i = 0; i < s->height * s->width; i++) {
-        if (!s->known[i]) continue;
-        if (n == 0.0) first = (double)v[i];
-        double off = (double)v[i] - first;
+    double sum = 0.0, squares = 0.0, n = 0.0;
+    int64_t i = 0;
+    while (i + 1 < s->height * s->width && !s->known[i]) i++;
+    const double first = (double)v[i];
+    for (; i < s->height * s->width; i++) { /* without branches, which nobody could foresee */
+        const double off = s->known[i] ? (double)v[i] - first : 0.0;
         sum += off;
         squares += off * off;
-        n += 1.0;
+        n += s->known[i] ? 1.0 : 0.0;
     }
     *mean = first + sum / n;
     *variance = fmax(squares / n - sum / n * (sum / n), 0.0);
@@ -103,16 +104,17 @@ static void normalise(const csrec_prior_samples *s, csrec_prior_frame *frame) {
     frame->unit = sqrt(variance + (double)s->tone * (double)s->tone);
 }
 
-static void pad(const csrec_prior_samples *s, const float *from, const csrec_prior_frame *frame,
-                float *to) {
-    const int64_t width = s->width;
-    const int threads = csrec_threads_for(s->height * width, s->threads);
-#pragma omp parallel for schedule(static) num_threads(threads)
+/* In place: of a plane without gaps between its lines, the last ones first. */
+static void pad(const csrec_prior_samples *s, const csrec_prior_frame *frame, float *plane) {
+    const int64_t height = s->height, width = s->width;
+    for (int64_t y = frame->width > width ? height - 1 : 0; y > 0; y--)
+        memmove(plane + y * frame->width, plane + y * width, (size_t)width * sizeof *plane);
     for (int64_t y = 0; y < frame->height; y++) {
-        const float *line = from + csrec_prior_reflect(y, s->height) * width;
-        float *own = to + y * frame->width;
-        memcpy(own, line, (size_t)width * sizeof *own);
-        for (int64_t x = width; x < frame->width; x++) own[x] = line[csrec_prior_reflect(x, width)];
+        float *own = plane + y * frame->width;
+        if (y >= height)
+            memcpy(own, plane + csrec_prior_reflect(y, height) * frame->width,
+                   (size_t)frame->width * sizeof *own);
+        for (int64_t x = width; x < frame->width; x++) own[x] = own[csrec_prior_reflect(x, width)];
     }
 }
 
@@ -130,22 +132,19 @@ static void spread(const csrec_prior_samples *s, int c, const csrec_prior_frame 
 
 void csrec_prior_planes(const csrec_prior_samples *s, int64_t multiple, float *work, float *planes,
                         csrec_prior_frame *frame) {
-    int64_t count = s->height * s->width;
     frame->height = csrec_prior_padded(s->height, multiple);
     frame->width = csrec_prior_padded(s->width, multiple);
     int64_t plane = frame->height * frame->width;
     normalise(s, frame);
-    float *weight = work, *z = work + count, *rest = work + 2 * count;
+    float *weight = planes + 2 * s->channels * plane, *last = weight + plane;
     for (int c = 0; c < s->channels; c++) {
-        float *filled = planes + c * plane; /* padded below: it has room for the picture */
+        float *filled = planes + c * plane, *z = planes + (s->channels + c) * plane;
         spread(s, c, frame, weight, z);
-        pad(s, z, frame, planes + (s->channels + c) * plane);
-        csrec_pyramid_fill(s->height, s->width, s->threads, z, weight, rest, filled);
-        memcpy(z, filled, (size_t)count * sizeof *z);
-        pad(s, z, frame, filled);
+        csrec_pyramid_fill(s->height, s->width, s->threads, z, weight, work, filled);
+        pad(s, frame, z);
+        pad(s, frame, filled);
     }
-    pad(s, weight, frame, planes + 2 * s->channels * plane);
-    float sigma = (float)((double)s->sigma / frame->unit),
-          *last = planes + (2 * s->channels + 1) * plane;
+    pad(s, frame, weight);
+    const float sigma = (float)((double)s->sigma / frame->unit);
     for (int64_t i = 0; i < plane; i++) last[i] = sigma;
 }

@@ -28,9 +28,6 @@ const char *csrec_prior_named(void);
 
 int csrec_prior_channels(const csrec_model *model);
 
-/* layers: room for CSREC_NET_LAYERS. Returns their number. */
-int csrec_prior_layers(const csrec_model *model, csrec_net_layer *layers);
-
 /* Checks the arrays layers and weights of a model whose network takes and makes so many planes. */
 csrec_status csrec_prior_check_layers(const csrec_model *model, int64_t takes, int64_t makes,
                                       const char *name, csrec_error *error);

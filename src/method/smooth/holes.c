@@ -51,7 +51,7 @@ static csrec_status find_zone(job *j, int64_t *deepest) {
     uint32_t farthest = (uint32_t)most;
     *deepest = -1;
     for (int64_t i = 0; i < entries; i++) j->squared[i] = j->known[i] ? 0 : CSREC_FAR;
-    csrec_status status = csrec_distance_squared(extent, j->squared);
+    csrec_status status = csrec_distance_squared(extent, j->r->options->threads, j->squared);
     for (int64_t i = 0; i < entries && !status; i++) {
         if (j->squared[i] > farthest) {
             farthest = j->squared[i];
@@ -60,7 +60,7 @@ static csrec_status find_zone(job *j, int64_t *deepest) {
         j->squared[i] = j->squared[i] > most ? 0 : CSREC_FAR;
     }
     if (status || *deepest < 0) return status;
-    status = csrec_distance_squared(extent, j->squared);
+    status = csrec_distance_squared(extent, j->r->options->threads, j->squared);
     for (int64_t i = 0; i < entries; i++) j->zone[i] = !j->known[i] && j->squared[i] <= most;
     return status;
 }

@@ -62,8 +62,9 @@ static bool compare(int64_t n, const double *a, const double *b, double *ratio, 
             across += (a[i] - b[i]) * (a[i] - b[i]);
             pairs++;
         }
+    if (pairs < PAIRS_LEAST) return false;
     const column c = column_of(n, a, origin), d = column_of(n, b, origin);
-    if (pairs < PAIRS_LEAST || c.steps < PAIRS_LEAST || d.steps < PAIRS_LEAST) return false;
+    if (c.steps < PAIRS_LEAST || d.steps < PAIRS_LEAST) return false;
     const double v = variance(&c), w = variance(&d), still = STILL * 0.5 * (v + w);
     if (!(v > 0.0 && w > 0.0)) return false;
     const double along = 0.5 * (c.along / (double)c.steps + d.along / (double)d.steps);
@@ -96,8 +97,9 @@ static bool is_along(const csrec_measurement *m, int axis) {
     double *grid = malloc((size_t)(n * series + 2 * series) * sizeof *grid);
     if (!grid) return false;
     for (int64_t i = 0; i < n * series; i++) grid[i] = NAN;
-    for (int64_t k = 0; k < m->n; k++) {
-        const int64_t place[2] = {m->index[k] / width, m->index[k] % width};
+    for (int64_t k = 0, row = 0; k < m->n; k++) {
+        if ((uint64_t)(m->index[k] - row * width) >= (uint64_t)width) row = m->index[k] / width;
+        const int64_t place[2] = {row, m->index[k] - row * width};
         if (place[axis] < n) grid[place[1 - axis] * n + place[axis]] = m->y[k];
     }
     const bool is = runs_along(n, series, grid, grid + n * series);
