@@ -10,7 +10,7 @@
 /* ---- the nearest patches of a reference, from a search of its whole window, or from the
  * candidates of an earlier search; work arrays of a thread. */
 
-static void clear_matches(csrec_gaussian_matches *matches) {
+void csrec_gaussian_matches_clear(csrec_gaussian_matches *matches) {
     csrec_pool_clear(&matches->pool);
     *matches = (csrec_gaussian_matches){0};
 }
@@ -20,7 +20,7 @@ csrec_status csrec_group_matches_prepare(csrec_gaussian_matches *m, int rows, in
     if (again)
         return m->rows == rows && m->columns == columns && m->radius == radius ? CSREC_OK
                                                                                : CSREC_ARGUMENT;
-    clear_matches(m);
+    csrec_gaussian_matches_clear(m);
     size_t references = (size_t)rows * (size_t)columns;
     *m = (csrec_gaussian_matches){.rows = rows, .columns = columns, .radius = radius};
     CSREC_ZEROS(&m->pool, m->count, references);
@@ -180,7 +180,7 @@ typedef struct engine {
 static void destroy(void *state) {
     engine *e = state;
     if (!e) return;
-    clear_matches(&e->matches);
+    csrec_gaussian_matches_clear(&e->matches);
     free(e->guide);
     free(e);
 }

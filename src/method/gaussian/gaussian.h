@@ -62,6 +62,8 @@ typedef struct csrec_gaussian_lines {
 csrec_gaussian_lines csrec_gaussian_lay(const int extent[3], const csrec_gaussian_round *round,
                                         uint64_t seed, int *at);
 
+void csrec_gaussian_matches_clear(csrec_gaussian_matches *matches);
+
 /* Replaces u and variance by those of the next round, unless the call is stopped; reports to the
  * call round `number`, from 0, of `count`. `seed` shifts the reference patches. matches: zeroed
  * before the first round; a round `again` needs the seed of the one before. The result does not
