@@ -380,9 +380,10 @@ CSREC_API bool csrec_noise_text(const csrec_noise_law *law, char text[CSREC_NOIS
 /* Finds what is NAN of both. Of the law poisson gain and base are the line of variances by means,
  * of eighths of the samples by their light, each variance that of its flattest parts as in
  * csrec_noise_estimate (Foi, Trimeche, Katkovnik and Egiazarian 2008), base 0 where that fits
- * almost as well; log is the estimate of the logarithms of samples, log(1 + y / c) with c their 1 %
- * quantile above 0. sigma NAN: the estimate; where that is refused since noise differs between
- * dark and bright places, a law: light where samples are >= 0 and variances are nearer to
+ * almost as well, and gain what all samples are multiples of where that is the line; log is the
+ * estimate of the logarithms of samples, log(1 + y / c) with c their 1 % quantile above 0.
+ * sigma NAN: the estimate; where that is refused since noise differs between dark and bright
+ * places, or variances misfit it, a law: light where samples are >= 0 and variances are nearer to
  * proportion to squares of means than to a line, else poisson; sigma is 0 then. CSREC_DATA: as of
  * csrec_noise_estimate, noise in less than half of the eighths, of 256 samples of a picture each,
  * variances that do not grow, and samples below 0 with light. */
