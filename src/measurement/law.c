@@ -184,17 +184,19 @@ static bool grows(const csrec_noise_bin *bin, double of_one, double misfit) {
     return (most > 10.0 * least && misfit < 0.2) || (misfit < 0.1 && of_one > 3.0 * misfit);
 }
 
-/* Whether variances are step times the means, which is no coincidence in values that are multiples
- * of it. */
-static bool is_counts(const csrec_noise_bin *bin, double step, double of_one, double of_line) {
-    double error = 0.0, weight = 0.0;
+/* Whether variances are step times the means or, by texture, more, which is no coincidence in
+ * values that are multiples of it; off these by the mean of relative errors `most` at most. */
+static bool is_counts(const csrec_noise_bin *bin, double step, double most) {
+    double weight = 0.0, below = 0.0, near = 0.0, off = 0.0;
     for (int k = 0; k < CSREC_NOISE_BINS; k++) {
         if (!(bin[k].weight > 0.0)) continue;
-        error += bin[k].weight * fabs(bin[k].variance / (step * bin[k].mean) - 1.0);
+        const double share = bin[k].variance / (step * bin[k].mean);
         weight += bin[k].weight;
+        below += share < 0.75 ? bin[k].weight : 0.0;
+        near += share < 1.25 ? bin[k].weight : 0.0;
+        off += bin[k].weight * fabs(share - 1.0);
     }
-    error /= weight;
-    return error < 0.25 && error < of_one && error < 3.0 * of_line;
+    return 4.0 * below < weight && 4.0 * near > weight && off < most * weight;
 }
 
 csrec_status csrec_noise_find(const csrec_measurement *m, double *sigma, csrec_noise_law *law,
@@ -215,8 +217,8 @@ csrec_status csrec_noise_find(const csrec_measurement *m, double *sigma, csrec_n
     noise_line squares = {.power = 2, .through = true}, free = {.power = 1},
                one = {.through = true};
     const double of_light = least < 0.0 ? INFINITY : fit(bin, &squares), of_line = fit(bin, &free);
-    const double of_one = fit(bin, &one);
-    if (!status && is_counts(bin, step, open ? of_one : INFINITY, of_line)) {
+    const double of_one = fit(bin, &one), some = found == 0.0 ? INFINITY : of_one;
+    if (!status && is_counts(bin, step, fmin(6.0 * of_line, open ? fmin(some, 0.3) : INFINITY))) {
         *law = (csrec_noise_law){.gain = step};
         *sigma = 0.0;
         return status;
