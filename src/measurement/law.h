@@ -43,3 +43,7 @@ double csrec_law_back(const csrec_noise_law *law, double floor, double factor, d
 double csrec_law_error(const csrec_noise_law *law, double floor, bool sampled, double y,
                        double error);
 double csrec_law_half(const csrec_noise_law *law, double floor, double y, double half);
+
+/* Signal back in place, and its errors (NULL: none), or half intervals. m: the changed samples. */
+void csrec_law_return(const csrec_noise_law *law, double floor, const csrec_measurement *m,
+                      bool interval, double *signal, double *errors);
