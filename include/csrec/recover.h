@@ -398,7 +398,7 @@ CSREC_API csrec_status csrec_noise_find(const csrec_measurement *measurement, do
  * are given clamp the result. Expected errors are those of the changed samples times the slope of
  * the way back. CSREC_UNSUPPORTED: an operator, complex samples, labels, atoms, a model, several
  * processes, curve log, samples with rays or a sigma of their own, and functions other than
- * csrec_recover, csrec_recover_plan and csrec_uncertainty(_promise). */
+ * csrec_recover, csrec_recover_plan, csrec_uncertainty(_promise) and csrec_sequence_*. */
 
 /* The same estimate where noise is likely: above 1/35 of the samples' range, in enough flat parts,
  * and not alike in adjacent samples; else 0, also for too few samples, or noise that differs. */
@@ -410,9 +410,10 @@ CSREC_API csrec_status csrec_noise_likely(const csrec_measurement *measurement, 
  * than a quarter of their range and 0.12 of that of all samples. If more than 2 in 5 of those do
  * not lie outside of 12 neighbours by more than their whole range and 0.2 of all, the signal has
  * such points itself: then outliers are those that do, or none if they are more than 1 in 2,000.
- * Much salt and pepper, a percent of samples that have the least or the largest value of a channel
- * by chance, so that few have half of their 8 nearest neighbours alike, is told by that, unless the
- * others do not resemble their neighbours. Of samples >= 0 whose largest is above four times their
+ * Salt and pepper, a thousandth of the samples (12 at least) that have the least or the largest
+ * value of a channel by chance, so that few have half of their 8 nearest neighbours alike, and half
+ * are 0.2 of the range from all others of these, is told by that, unless the others do not resemble
+ * their neighbours. Of samples >= 0 whose largest is above four times their
  * mean fireflies are outliers, too, as of one ray each, unless they are more than one in 500.
  * Of samples with rays, which have no range, outliers are fireflies: by the mean of the channels,
  * divided by albedo where that is a guide, above m (1 + 60 sqrt(kappa / rays)) and above twice the

@@ -52,15 +52,15 @@ static bool is_far(const seen *j, const far_test *test, double range, int64_t ra
     return outside > test->of_near * (high - low) && outside > test->of_all * range;
 }
 
-/* Much salt and pepper hides in its own kind. It is in samples that have the least or the largest
+/* Salt and pepper hides in its own kind. It is in samples that have the least or the largest
  * value of all, by chance: of their neighbours as many have the same as of all samples, so few have
  * half. Areas that a picture has of these values, and lines, have neighbours of all numbers, and a
- * ridge is near to what is beside it.
+ * ridge is near to what is beside it; so is noise that is clipped to them.
  * alike: of the samples with such a value how many have so many neighbours like them. */
 typedef struct extremes {
     double value[2];
     int64_t alike[2][SALT_NEAR + 1];
-    int64_t apart[2]; /* of those with few, how many are far from what else is near */
+    int64_t apart[2]; /* of those with few, how many are far from all else that is near */
 } extremes;
 
 /* Samples that have few like them; with half it is above what chance makes. */
