@@ -184,9 +184,9 @@ static csrec_status change(csrec_sequence *s, csrec_measurement *m, csrec_error 
                               "frame: no sample is above 0, so law light tells nothing");
     }
     for (int64_t i = 0; i < n; i++) m->y[i] = csrec_law_into(&s->law, s->floor, m->y[i]);
-    for (int i = 0; i < 2; i++)
-        if (m->scale[0] != m->scale[1])
-            m->scale[i] = csrec_law_into(&s->law, s->floor, m->scale[i]);
+    const bool scaled = m->scale[0] != m->scale[1];
+    for (int i = 0; i < 2 && scaled; i++)
+        m->scale[i] = csrec_law_into(&s->law, s->floor, m->scale[i]);
     m->sigma = 1.0;
     return CSREC_OK;
 }
