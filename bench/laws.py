@@ -72,7 +72,7 @@ def main():
             case = dict(picture=name, preset=preset, kind=kind, level=level, rate=rate, way=way)
             rows.append(case | measure(tool, preset, np.asarray(picture, float), kind, level, rate, way))
         print(preset, kind, rate, name, file=sys.stderr, flush=True)
-        common.save(arguments, source=source, rows=rows, summary=means(
+        common.save(arguments, source=source, summary=means(
             rows, ("preset", "kind", "level", "rate", "way"), ("psnr", "off_db")))
 
 

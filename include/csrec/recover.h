@@ -380,9 +380,10 @@ CSREC_API bool csrec_noise_text(const csrec_noise_law *law, char text[CSREC_NOIS
 /* Finds what is NAN of both. Of the law poisson gain and base are the line of variances by means,
  * of eighths of the samples by their light, each variance that of its flattest parts as in
  * csrec_noise_estimate (Foi, Trimeche, Katkovnik and Egiazarian 2008), base 0 where that fits
- * almost as well; log is the estimate of the logarithms of samples, log(1 + y / c) with c their 1 %
- * quantile above 0. sigma NAN: the estimate; where that is refused since noise differs between
- * dark and bright places, a law: light where samples are >= 0 and variances are nearer to
+ * almost as well, and gain what all samples are multiples of where that is the line; log is the
+ * estimate of the logarithms of samples, log(1 + y / c) with c their 1 % quantile above 0.
+ * sigma NAN: the estimate; where that is refused since noise differs between dark and bright
+ * places, or variances misfit it, a law: light where samples are >= 0 and variances are nearer to
  * proportion to squares of means than to a line, else poisson; sigma is 0 then. CSREC_DATA: as of
  * csrec_noise_estimate, noise in less than half of the eighths, of 256 samples of a picture each,
  * variances that do not grow, and samples below 0 with light. */
@@ -397,7 +398,7 @@ CSREC_API csrec_status csrec_noise_find(const csrec_measurement *measurement, do
  * are given clamp the result. Expected errors are those of the changed samples times the slope of
  * the way back. CSREC_UNSUPPORTED: an operator, complex samples, labels, atoms, a model, several
  * processes, curve log, samples with rays or a sigma of their own, and functions other than
- * csrec_recover, csrec_recover_plan and csrec_uncertainty(_promise). */
+ * csrec_recover, csrec_recover_plan, csrec_uncertainty(_promise) and csrec_sequence_*. */
 
 /* The same estimate where noise is likely: above 1/35 of the samples' range, in enough flat parts,
  * and not alike in adjacent samples; else 0, also for too few samples, or noise that differs. */
@@ -409,9 +410,10 @@ CSREC_API csrec_status csrec_noise_likely(const csrec_measurement *measurement, 
  * than a quarter of their range and 0.12 of that of all samples. If more than 2 in 5 of those do
  * not lie outside of 12 neighbours by more than their whole range and 0.2 of all, the signal has
  * such points itself: then outliers are those that do, or none if they are more than 1 in 2,000.
- * Much salt and pepper, a percent of samples that have the least or the largest value of a channel
- * by chance, so that few have half of their 8 nearest neighbours alike, is told by that, unless the
- * others do not resemble their neighbours. Of samples >= 0 whose largest is above four times their
+ * Salt and pepper, a thousandth of the samples (12 at least) that have the least or the largest
+ * value of a channel by chance, so that few have half of their 8 nearest neighbours alike, and half
+ * are 0.2 of the range from all others of these, is told by that, unless the others do not resemble
+ * their neighbours. Of samples >= 0 whose largest is above four times their
  * mean fireflies are outliers, too, as of one ray each, unless they are more than one in 500.
  * Of samples with rays, which have no range, outliers are fireflies: by the mean of the channels,
  * divided by albedo where that is a guide, above m (1 + 60 sqrt(kappa / rays)) and above twice the

@@ -29,8 +29,10 @@ CSREC_API const char *csrec_sequence_preset(int i, const csrec_measurement *fram
                                             csrec_recover_options *options);
 
 /* options: as of csrec_recover, and what they point to must last; NULL: the default.
- * CSREC_ARGUMENT: atoms, a history, processes, a journal, labels, or a method that is not for
- * sequences. */
+ * With a law every frame is changed by it, and its result back ("noise" of csrec/recover.h; of law
+ * light c is that of the first frame with samples, and the sum of every frame's is kept); residuals
+ * of reports are those of changed samples. CSREC_ARGUMENT: atoms, a history, processes, a journal,
+ * labels, or a method that is not for sequences. */
 CSREC_API csrec_status csrec_sequence_create(const csrec_recover_options *options,
                                              csrec_sequence **sequence, csrec_error *error);
 CSREC_API void csrec_sequence_destroy(csrec_sequence *sequence);
@@ -38,9 +40,10 @@ CSREC_API void csrec_sequence_destroy(csrec_sequence *sequence);
 /* The next frame, which is copied. n = 0: nothing of it is measured (it was dropped, or is under a
  * cloud), and it is recovered from those around it; index and y are not read. CSREC_DATA: a frame
  * that csrec_measurement_check refuses but for that, or of other shape or channels;
- * CSREC_UNSUPPORTED: complex samples, or through an operator; CSREC_FILE: no prior is installed, of
- * a method that needs it; CSREC_ARGUMENT: a frame is ready, which must be taken first, or the
- * sequence has ended; CSREC_MEMORY. After a failure the sequence is as before.
+ * CSREC_UNSUPPORTED: complex samples, through an operator, or with a law rays or a sigma of each;
+ * CSREC_FILE: no prior is installed, of a method that needs it; CSREC_ARGUMENT: a frame is ready,
+ * which must be taken first, or the sequence has ended; CSREC_MEMORY. After a failure the sequence
+ * is as before.
  */
 CSREC_API csrec_status csrec_sequence_push(csrec_sequence *sequence, const csrec_measurement *frame,
                                            csrec_error *error);

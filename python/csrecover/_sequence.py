@@ -19,7 +19,7 @@ from ._leave import delivered
 from ._library import NULL, check, copied, ffi, kept, lib, new_error, new_shape, pointer
 from ._measurement import Measurement, from_file, to_c
 from ._next import _like
-from ._noise import estimate_noise
+from ._noise import estimate_noise, law_text, noise_of
 from ._options import options_of, settings
 from ._progress import Callback, Watch
 from ._recover import _signal
@@ -36,8 +36,9 @@ class Sequence:
         of every frame that is an array: the axis of channels, as of :func:`recover`
     dtype : dtype, optional
         of the results, as of :func:`recover`
-    sigma : float or 'auto', optional
-        standard deviation of the noise of every frame, or 'auto': estimated from each
+    sigma : float or str, optional
+        standard deviation of the noise of every frame; 'auto': estimated from each; or a law, as
+        'poisson', of all: what is not told is found in the first frame, where 'auto' finds one, too
     scale : (float, float), optional
         values of black and white
     callback : callable, optional
@@ -71,6 +72,7 @@ class Sequence:
         self._errors = flag(return_uncertainty, "return_uncertainty")
         self._watch, self._options = Watch(callback), options
         self._handle: Any = None
+        self._law: Any = None
         self._keep: list[Any] = []
         self._forms: deque[Any] = deque()
         self._open = True
@@ -87,6 +89,8 @@ class Sequence:
         alone.sequence, alone.shape = True, new_shape((1, *made.shape.dim[0:made.shape.dims]))[0]
         chosen = options_of(alone, self._keep, Sequence, **self._options)
         chosen.solve.progress = self._watch.function
+        if self._law is not None:
+            chosen.law = self._law[0]
         check(lib.csrec_sequence_create(chosen, room, error), error)
         self._keep.append(chosen)
         self._handle = ffi.gc(room[0], lib.csrec_sequence_destroy)
@@ -111,12 +115,14 @@ class Sequence:
             m = with_noise(m, None, rays, where if isinstance(where, int) else None)
         m = guided(m, guide, frame)
         made, keep = to_c(m)
-        if self._sigma is not None:
-            told = isinstance(self._sigma, str) and self._sigma == "auto"
-            if not told:
-                made.sigma = scalar(self._sigma, "sigma")
-            elif made.n:  # a frame without samples has the noise of that before it
-                made.sigma = estimate_noise(m)
+        if isinstance(self._sigma, str) and self._handle is None and (made.n or self._sigma != "auto"):
+            made.sigma, law = noise_of(made, self._sigma)
+            self._law = law if law_text(law) else None
+            self._sigma = "auto" if self._sigma == "auto" or self._law is not None else made.sigma
+        elif isinstance(self._sigma, str) and made.n and self._law is None:
+            made.sigma = estimate_noise(m)  # one without samples has the noise of that before it
+        elif self._sigma is not None and not isinstance(self._sigma, str):
+            made.sigma = scalar(self._sigma, "sigma")
         if self._scale is not None:
             made.scale = pair(self._scale, "scale")
         if self._handle is None:

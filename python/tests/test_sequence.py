@@ -98,6 +98,39 @@ def test_the_tool_gives_the_same(rng, tool, tmp_path):
         np.testing.assert_array_equal(errors_told, errors.astype(errors_told.dtype))
 
 
+def test_frames_of_counts(rng, tool, tmp_path):
+    """Beside a change of each frame by hand: Anscombe's, and the closed form of its inverse."""
+    gain, offset = 2.0, 5.0
+    law = f"poisson:{gain},{offset}"
+    shown = film(rng, side=96)
+    counts = np.where(np.isnan(shown), np.nan, rng.poisson(np.nan_to_num(shown) * 20 / 255))
+    frames = gain * counts + offset
+    found = list(cs.sequence(frames, sigma=law, return_uncertainty=True, dtype=float, **WAY))
+    hand = cs.sequence(2 * np.sqrt(np.maximum(counts + 0.375, 0)), sigma=1, return_uncertainty=True,
+                       dtype=float, **WAY)
+    for (signal, errors), (u, e) in zip(found, hand, strict=True):
+        d = np.maximum(u, np.sqrt(1.5))
+        n = (d ** 2 / 4 + np.sqrt(1.5) / (4 * d) - 11 / (8 * d ** 2) + 5 * np.sqrt(1.5) / (8 * d ** 3)
+             - 1 / 8)
+        np.testing.assert_allclose(signal, gain * n + offset, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(errors, e * gain * np.sqrt(np.maximum(n, 0) + 0.375), rtol=1e-9)
+    plain = list(cs.sequence(counts, sigma="poisson:1", dtype=float, **WAY))
+    for told, given, wanted in ((law, frames, [f for f, _ in found]), ("auto", counts, plain)):
+        files = [str(tmp_path / f"{k}.npy") for k in range(len(frames))]
+        for name, frame in zip(files, given):
+            np.save(name, frame)
+        subprocess.run([tool, *files, "-o", f"{tmp_path}/out/", "--sequence", "--sigma", told, "-q",
+                        "--quality", "fast", "-t", "1", "--dtype", "float64"], check=True)
+        again = cs.sequence(given, sigma=told, dtype=float, **WAY)
+        for k, (frame, other) in enumerate(zip(wanted, again, strict=True)):
+            np.testing.assert_array_equal(np.load(tmp_path / "out" / f"{k}.npy"), frame)
+            np.testing.assert_array_equal(other, frame)
+    counts[0] = np.nan
+    assert np.isfinite(list(cs.sequence(counts, sigma="poisson:1", **WAY))).all()
+    with pytest.raises(cs.DataError, match="sample"):
+        list(cs.sequence(counts, sigma="poisson", **WAY))
+
+
 def test_an_endless_film_is_taken_lazily(rng):
     frames, taken = film(rng), []
 

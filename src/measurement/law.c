@@ -126,17 +126,24 @@ static csrec_status fit_poisson(const csrec_noise_bin *bin, csrec_noise_law *law
     return CSREC_OK;
 }
 
-csrec_status csrec_values_floor(int64_t n, const double *values, double *floor,
+csrec_status csrec_values_floor(int64_t n, const double *values, double *floor, double *step,
                                 csrec_error *error) {
-    uint64_t *sizes = malloc(((size_t)n + !n) * sizeof *sizes); /* as bits, in the same order */
+    union {
+        uint64_t bits; /* of values above 0 in the same order */
+        double value;
+    } *v = malloc(((size_t)n + !n) * sizeof *v);
     int64_t kept = 0;
-    *floor = 0.0;
-    for (int64_t i = 0; i < n && sizes; i++)
-        if (values[i] > 0.0) memcpy(&sizes[kept++], &values[i], sizeof *sizes);
-    const bool sorted = sizes && !csrec_sort_rows(kept, sizes, NULL);
-    if (sorted && kept) memcpy(floor, &sizes[(int64_t)(0.01 * (double)kept)], sizeof *floor);
-    free(sizes);
-    *floor = kept ? fmax(*floor, 0x1p-23 * csrec_largest(n, values)) : 0.0;
+    double last = 0.0, gap = INFINITY;
+    for (int64_t i = 0; i < n && v; i++)
+        if (values[i] > 0.0) v[kept++].value = values[i];
+    const bool sorted = v && !csrec_sort_rows(kept, &v->bits, NULL);
+    *floor = sorted && kept ? fmax(v[kept / 100].value, 0x1p-23 * v[kept - 1].value) : 0.0;
+    for (int64_t i = 0; i < kept && sorted && step; last = v[i++].value)
+        if (v[i].value > last) gap = fmin(gap, v[i].value - last);
+    if (step) *step = last / round(last / gap); /* of float32 samples a gap is less exact */
+    for (int64_t i = 0; i < kept && step; i++)
+        if (!(fabs(v[i].value / *step - round(v[i].value / *step)) < 0.01)) *step = 0.0;
+    free(v);
     return sorted ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
 }
 
@@ -146,7 +153,7 @@ static csrec_status find_log(const csrec_measurement *m, double *log, csrec_erro
     const csrec_noise_law one = {.log = 1.0};
     csrec_measurement changed = *m;
     double floor;
-    csrec_status status = csrec_values_floor(values, m->y, &floor, error);
+    csrec_status status = csrec_values_floor(values, m->y, &floor, NULL, error);
     if (status) return status;
     changed.y = malloc((size_t)values * sizeof *changed.y);
     if (!changed.y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
@@ -164,33 +171,60 @@ static csrec_status find_log(const csrec_measurement *m, double *log, csrec_erro
     return status;
 }
 
-/* Whether variances grow with the means, tenfold or more, nearly as a law says: also where no
- * quarters differ enough, or the flattest parts have no light. Measured: docs/noise.md. */
-static bool grows(const csrec_noise_bin *bin, double misfit) {
+/* Whether variances grow with the means, nearly as a law says, tenfold or more, or where one sigma
+ * misfits: also where no quarters differ enough, or the flattest parts have no light. Measured:
+ * docs/noise.md. */
+static bool grows(const csrec_noise_bin *bin, double of_one, double misfit) {
     double least = INFINITY, most = 0.0;
     for (int k = 0; k < CSREC_NOISE_BINS; k++) {
         if (!(bin[k].weight > 0.0)) continue;
         least = fmin(least, bin[k].variance);
         most = fmax(most, bin[k].variance);
     }
-    return most > 10.0 * least && misfit < 0.2;
+    return (most > 10.0 * least && misfit < 0.2) || (misfit < 0.1 && of_one > 3.0 * misfit);
+}
+
+/* Whether variances are step times the means or, by texture, more, which is no coincidence in
+ * values that are multiples of it; off these by the mean of relative errors `most` at most. */
+static bool is_counts(const csrec_noise_bin *bin, double step, double most) {
+    double weight = 0.0, below = 0.0, near = 0.0, off = 0.0;
+    for (int k = 0; k < CSREC_NOISE_BINS; k++) {
+        if (!(bin[k].weight > 0.0)) continue;
+        const double share = bin[k].variance / (step * bin[k].mean);
+        weight += bin[k].weight;
+        below += share < 0.75 ? bin[k].weight : 0.0;
+        near += share < 1.25 ? bin[k].weight : 0.0;
+        off += bin[k].weight * fabs(share - 1.0);
+    }
+    return 4.0 * below < weight && 4.0 * near > weight && off < most * weight;
 }
 
 csrec_status csrec_noise_find(const csrec_measurement *m, double *sigma, csrec_noise_law *law,
                               csrec_error *error) {
     csrec_noise_bin bin[CSREC_NOISE_BINS] = {{0}};
-    double found = 0.0, least = 0.0;
+    const int64_t values = m->n * m->channels;
+    double found = 0.0, least = 0.0, step = 0.0, floor;
     csrec_status status = CSREC_OK;
     const bool open = isnan(*sigma), line = isnan(law->gain) || isnan(law->base);
-    for (int64_t i = 0; i < m->n * m->channels; i++) least = fmin(least, m->y[i]);
+    for (int64_t i = 0; i < values; i++) least = fmin(least, m->y[i]);
     if (least < 0.0 && (isnan(law->log) || law->log > 0.0))
         return csrec_fail(error, CSREC_DATA,
                           "samples below 0, as %g, are not of law light; give another sigma",
                           least);
     if (open || line) status = csrec_noise_look(m, bin, &found, error);
-    noise_line squares = {.power = 2, .through = true}, free = {.power = 1};
+    if (!status && (open || line) && least == 0.0)
+        status = csrec_values_floor(values, m->y, &floor, &step, error);
+    noise_line squares = {.power = 2, .through = true}, free = {.power = 1},
+               one = {.through = true};
     const double of_light = least < 0.0 ? INFINITY : fit(bin, &squares), of_line = fit(bin, &free);
-    const bool differs = !status && open && (isnan(found) || grows(bin, fmin(of_light, of_line)));
+    const double of_one = fit(bin, &one), some = found == 0.0 ? INFINITY : of_one;
+    if (!status && is_counts(bin, step, fmin(6.0 * of_line, open ? fmin(some, 0.3) : INFINITY))) {
+        *law = (csrec_noise_law){.gain = step};
+        *sigma = 0.0;
+        return status;
+    }
+    const bool differs =
+        !status && open && (isnan(found) || grows(bin, of_one, fmin(of_light, of_line)));
     const bool light = differs && of_light < of_line;
     if (!status && (line || (differs && !light))) status = fit_poisson(bin, law, error);
     if (!status && (light || isnan(law->log))) status = find_log(m, &law->log, error);

@@ -20,9 +20,11 @@ csrec_status csrec_noise_look(const csrec_measurement *measurement,
                               csrec_error *error);
 
 /* The 1 % quantile of the values above 0, at least 2^-23 of the largest; 0: there are none. A floor
- * of a law is CSREC_LAW_FLOOR of it, as darker values have less noise in the logarithm. */
+ * of a law is CSREC_LAW_FLOOR of it, as darker values have less noise in the logarithm. step:
+ * NULL, or what these are multiples of, as counts are of a gain; 0 or NAN: of nothing. */
 #define CSREC_LAW_FLOOR 0.0625
-csrec_status csrec_values_floor(int64_t n, const double *values, double *floor, csrec_error *error);
+csrec_status csrec_values_floor(int64_t n, const double *values, double *floor, double *step,
+                                csrec_error *error);
 
 static inline bool csrec_law_is_on(const csrec_noise_law *law) {
     return law->gain != 0.0 || law->base != 0.0 || law->log != 0.0;
@@ -41,3 +43,7 @@ double csrec_law_back(const csrec_noise_law *law, double floor, double factor, d
 double csrec_law_error(const csrec_noise_law *law, double floor, bool sampled, double y,
                        double error);
 double csrec_law_half(const csrec_noise_law *law, double floor, double y, double half);
+
+/* Signal back in place, and its errors (NULL: none), or half intervals. m: the changed samples. */
+void csrec_law_return(const csrec_noise_law *law, double floor, const csrec_measurement *m,
+                      bool interval, double *signal, double *errors);

@@ -52,15 +52,15 @@ static bool is_far(const seen *j, const far_test *test, double range, int64_t ra
     return outside > test->of_near * (high - low) && outside > test->of_all * range;
 }
 
-/* Much salt and pepper hides in its own kind. It is in samples that have the least or the largest
+/* Salt and pepper hides in its own kind. It is in samples that have the least or the largest
  * value of all, by chance: of their neighbours as many have the same as of all samples, so few have
  * half. Areas that a picture has of these values, and lines, have neighbours of all numbers, and a
- * ridge is near to what is beside it.
+ * ridge is near to what is beside it; so is noise that is clipped to them.
  * alike: of the samples with such a value how many have so many neighbours like them. */
 typedef struct extremes {
     double value[2];
     int64_t alike[2][SALT_NEAR + 1];
-    int64_t apart[2]; /* of those with few, how many are far from what else is near */
+    int64_t apart[2]; /* of those with few, how many are far from all else that is near */
 } extremes;
 
 /* Samples that have few like them; with half it is above what chance makes. */
@@ -93,7 +93,8 @@ static void settle_salt(const seen *j, int64_t channel, const extremes *e, const
     uint8_t own = 0;
     for (int i = 0; i < 2; i++) few[i] = count_few(e->alike[i], &half[i]);
     for (int i = 0; i < 2 && is_smooth(j, channel, e); i++) {
-        if (100 * few[i] < n || 8 * half[i] > few[i] || 2 * e->apart[i] < few[i]) continue;
+        if (few[i] < 12 || 1000 * few[i] < n || 8 * half[i] > few[i] || 2 * e->apart[i] < few[i])
+            continue;
         own |= i ? IS_MOST : IS_LEAST;
         if (2 * few[!i] >= few[i]) own |= IS_MOST | IS_LEAST; /* they come together */
     }
@@ -125,15 +126,15 @@ static void mark_channel(const seen *j, int64_t channel, const int64_t *sample, 
         if (value != e.value[0] && value != e.value[1]) continue;
         const bool is_most = value == e.value[1];
         int same = 0;
-        double others = 0.0;
+        double nearest = INFINITY;
         for (int i = 0; i < SALT_NEAR; i++) {
             const double other = value_of(j, near[i].rank, channel);
             same += other == value;
-            others += fabs(other - value);
+            if (other != value) nearest = fmin(nearest, fabs(other - value));
         }
 #pragma omp atomic
         e.alike[is_most][same]++;
-        if (same <= SALT_FEW && others > LOOSE.of_all * range * (SALT_NEAR - same))
+        if (same <= SALT_FEW && nearest > STRICT.of_all * range)
 #pragma omp atomic
             e.apart[is_most]++;
         if (same <= SALT_FEW + 2) *own |= is_most ? IS_MOST : IS_LEAST;

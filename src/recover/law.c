@@ -52,7 +52,7 @@ static csrec_status begin(const csrec_measurement *m, const csrec_recover_option
     c->options.history = NULL;
     c->m.sigma = 1.0;
     if (status || !values) return status;
-    if (o->law.log > 0.0) status = csrec_values_floor(n, m->y, &c->floor, error);
+    if (o->law.log > 0.0) status = csrec_values_floor(n, m->y, &c->floor, NULL, error);
     c->floor *= CSREC_LAW_FLOOR;
     if (!status && o->law.log > 0.0 && c->floor == 0.0)
         status = csrec_fail(error, CSREC_DATA, "no sample is above 0, so law light tells nothing");
@@ -67,13 +67,14 @@ static csrec_status begin(const csrec_measurement *m, const csrec_recover_option
 /* Of a law with log: the factor that keeps the sum of the samples, where `sums`, else
  * the mean of errors; as they follow some of the noise, the mean of exp of these would be too
  * small. */
-static double mean_of(const changed *c, const double *signal, bool sums) {
+static double mean_of(const csrec_noise_law *law, const csrec_measurement *m, const double *signal,
+                      bool sums) {
     const double FIREFLY = 3.0; /* beyond, logarithms count no more */
-    const int64_t C = c->m.channels;
+    const int64_t C = m->channels;
     double light = 0.0, result = 0.0, errors = 0.0, n = 0.0;
-    for (int64_t i = 0; i < c->m.n * C && c->law->log > 0.0; i++) {
-        const double u = c->law->log * signal[c->m.index[i / C] * C + i % C];
-        const double e = c->law->log * c->m.y[i] - u;
+    for (int64_t i = 0; i < m->n * C && law->log > 0.0; i++) {
+        const double u = law->log * signal[m->index[i / C] * C + i % C];
+        const double e = law->log * m->y[i] - u;
         if (isnan(e)) continue;
         light += exp(u + fmin(e, FIREFLY));
         result += exp(u);
@@ -81,6 +82,23 @@ static double mean_of(const changed *c, const double *signal, bool sums) {
         n++;
     }
     return n > 0.0 ? (sums ? light / result : errors / n) : (sums ? 1.0 : 0.0);
+}
+
+void csrec_law_return(const csrec_noise_law *law, double floor, const csrec_measurement *m,
+                      bool interval, double *signal, double *errors) {
+    const double factor = mean_of(law, m, signal, true);
+    const int64_t C = m->channels, values = csrec_measurement_signal_values(m);
+    for (int64_t i = 0; i < m->n * C && errors; i++) { /* the sign tells samples */
+        double *e = &errors[m->index[i / C] * C + i % C];
+        *e = -fabs(*e);
+    }
+    for (int64_t i = 0; i < values; i++) {
+        signal[i] = csrec_law_back(law, floor, factor, signal[i]);
+        if (!errors) continue;
+        const double e = fabs(errors[i]);
+        errors[i] = interval ? csrec_law_half(law, floor, signal[i], e)
+                             : csrec_law_error(law, floor, signbit(errors[i]) != 0, signal[i], e);
+    }
 }
 
 csrec_status csrec_law_recover(const csrec_measurement *m, const csrec_recover_options *o,
@@ -92,9 +110,7 @@ csrec_status csrec_law_recover(const csrec_measurement *m, const csrec_recover_o
     csrec_status status = begin(m, o, atoms, true, &c, error);
     if (!status) status = csrec_recover(&c.m, &c.options, signal, NULL, &own, error);
     if (!status && signal) {
-        const double factor = mean_of(&c, signal, true);
-        for (int64_t i = 0; i < values; i++)
-            signal[i] = csrec_law_back(c.law, c.floor, factor, signal[i]);
+        csrec_law_return(c.law, c.floor, &c.m, false, signal, NULL);
         own.clamped = csrec_range_clamp(o->range, values, signal);
         own.residual = csrec_samples_residual(m, signal);
         csrec_history_begin(o->history, m, 1.0);
@@ -129,7 +145,8 @@ csrec_status csrec_law_promise(const csrec_measurement *m, const csrec_recover_o
     if (!status && c.pool.lacks) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
     for (int64_t i = 0; i < values && !status; i++) there[i] = into(&c, signal[i]);
     /* the errors of logarithms have no mean: only their exp has */
-    const double bias = status ? 0.0 : mean_of(&c, there, false) / fmax(o->law.log, 1e-300);
+    const double bias =
+        status ? 0.0 : mean_of(c.law, &c.m, there, false) / fmax(o->law.log, 1e-300);
     for (int64_t i = 0; i < values && !status; i++) there[i] += o->law.log > 0.0 ? bias : 0.0;
     if (!status) status = csrec_uncertainty_promise(&c.m, &c.options, there, map, promise, error);
     for (int64_t i = 0; i < values && !status; i++) {

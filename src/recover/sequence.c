@@ -10,13 +10,16 @@
 #include "measurement/channels.h"
 #include "measurement/each.h"
 #include "measurement/guides.h"
+#include "measurement/law.h"
 #include "measurement/measurement.h"
 #include "method/beside/beside.h"
 #include "method/method.h"
 #include "recover/recover.h"
 
 struct csrec_sequence {
-    csrec_recover_options options;
+    csrec_recover_options options; /* with a law of changed frames, so without it */
+    csrec_noise_law law;
+    double floor, range[2];  /* of the law, of the first frame; given, of frames that are changed */
     csrec_layout layout;     /* of the first frame */
     csrec_measurement frame; /* of a method that takes frames by themselves */
     csrec_context context;
@@ -44,9 +47,17 @@ csrec_status csrec_sequence_create(const csrec_recover_options *options, csrec_s
         return csrec_fail(
             error, CSREC_ARGUMENT,
             "%s: frames one after another have none; omit it, or recover one array of all", vain);
+    const bool is_law = csrec_law_is_on(&options->law);
+    if (is_law && csrec_law_check(&options->law, error)) return CSREC_ARGUMENT;
     csrec_sequence *s = calloc(1, sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     s->options = *options;
+    s->law = options->law;
+    s->options.law = (csrec_noise_law){.gain = 0.0};
+    for (int i = 0; i < 2; i++) {
+        s->range[i] = options->range[i];
+        if (is_law) s->options.range[i] = NAN;
+    }
     s->span = (csrec_span){NAN, NAN, 0.0};
     *sequence = s;
     return CSREC_OK;
@@ -157,21 +168,45 @@ static csrec_status check_frame(const csrec_sequence *s, const csrec_measurement
     return CSREC_OK;
 }
 
+/* By the law. */
+static csrec_status change(csrec_sequence *s, csrec_measurement *m, csrec_error *error) {
+    const int64_t n = m->n * m->channels;
+    if (m->rays || m->deviation)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "frame: has rays or a sigma of each sample, which tell more than a law "
+                          "of noise; leave one out");
+    if (s->law.log > 0.0 && s->floor == 0.0) {
+        csrec_status status = csrec_values_floor(n, m->y, &s->floor, NULL, error);
+        s->floor *= CSREC_LAW_FLOOR;
+        if (status) return status;
+        if (s->floor == 0.0)
+            return csrec_fail(error, CSREC_DATA,
+                              "frame: no sample is above 0, so law light tells nothing");
+    }
+    for (int64_t i = 0; i < n; i++) m->y[i] = csrec_law_into(&s->law, s->floor, m->y[i]);
+    const bool scaled = m->scale[0] != m->scale[1];
+    for (int i = 0; i < 2 && scaled; i++)
+        m->scale[i] = csrec_law_into(&s->law, s->floor, m->scale[i]);
+    m->sigma = 1.0;
+    return CSREC_OK;
+}
+
 /* An owned copy, checked. */
 static csrec_status copy_frame(csrec_sequence *s, const csrec_measurement *frame,
                                csrec_measurement *copy, csrec_error *error) {
     csrec_measurement whole;
     const csrec_measurement *const one[] = {&whole};
+    *copy = (csrec_measurement){.n = 0};
     csrec_status status = stand_in(frame, &whole, error);
     if (!status) status = check_frame(s, &whole, error);
-    if (!status && !s->shape.dims) status = begin(s, &whole, error);
     if (!status) status = csrec_measurement_merge(1, one, copy, NULL, error);
     if (frame->n == 0 && whole.n == 1) {
         free(whole.index);
         free(whole.y);
     }
-    if (status) return status;
-    if (s->windowed && frame->n > 0) status = csrec_film_prepare(&s->film, copy, error);
+    if (!status && frame->n > 0 && csrec_law_is_on(&s->law)) status = change(s, copy, error);
+    if (!status && !s->shape.dims) status = begin(s, copy, error);
+    if (!status && s->windowed && frame->n > 0) status = csrec_film_prepare(&s->film, copy, error);
     if (status) {
         csrec_measurement_clear(copy);
         return status;
@@ -189,7 +224,7 @@ csrec_status csrec_sequence_push(csrec_sequence *s, const csrec_measurement *fra
     csrec_measurement copy;
     csrec_status status = copy_frame(s, frame, &copy, error);
     if (status) return status;
-    const csrec_span span = csrec_span_of(frame);
+    const csrec_span span = csrec_span_of(&copy);
     s->span.least = fmin(span.least, s->span.least);
     s->span.most = fmax(span.most, s->span.most);
     if (s->windowed) {
@@ -216,6 +251,14 @@ bool csrec_sequence_ready(const csrec_sequence *s) {
 
 /* ------------------------------------------------------------------ results ------------------- */
 
+/* A frame that was changed by the law. */
+static void change_back(const csrec_sequence *s, const csrec_measurement *m, double *signal,
+                        double *uncertainty, csrec_recover_report *report) {
+    if (!csrec_law_is_on(&s->law)) return;
+    csrec_law_return(&s->law, s->floor, m, s->options.interval > 0.0, signal, uncertainty);
+    report->clamped = csrec_range_clamp(s->range, csrec_measurement_signal_values(m), signal);
+}
+
 static csrec_status take_alone(csrec_sequence *s, double *signal, double *uncertainty,
                                csrec_recover_report *report, csrec_error *error) {
     const int64_t values = s->shape.dim[0] * s->shape.dim[1] * s->channels;
@@ -228,9 +271,12 @@ static csrec_status take_alone(csrec_sequence *s, double *signal, double *uncert
                                              .remark = csrec_film_remark(values, signal)};
         return CSREC_OK;
     }
-    csrec_status status = csrec_recover(&s->frame, &s->options, signal, NULL, report, error);
+    csrec_recover_report own;
+    csrec_status status = csrec_recover(&s->frame, &s->options, signal, NULL, &own, error);
     if (!status && uncertainty)
         status = csrec_uncertainty(&s->frame, &s->options, signal, uncertainty, NULL, error);
+    if (!status) change_back(s, &s->frame, signal, uncertainty, &own);
+    if (!status && report) *report = own;
     return status;
 }
 
@@ -252,6 +298,7 @@ static void finish(csrec_sequence *s, const csrec_measurement *m, double *signal
     report->backend = csrec_device_name(s->context.kind);
     report->pursuits = 1;
     report->remark = csrec_film_remark(values, signal);
+    change_back(s, m, signal, uncertainty, report);
     csrec_layout_report(&s->layout, report);
 }
 

@@ -122,6 +122,7 @@ cli_job *cli_batch_load(batch *b) {
                          .a = &b->request->a,
                          .input = input,
                          .number = number,
+                         .law = &b->law,
                          .progress = b->progress};
         int code = cli_job_load(job);
         if (code == CLI_CONTINUE) break;
@@ -365,7 +366,11 @@ static int leave(batch *b, const cli_folders *made, int code) {
 
 int cli_request_run(const cli_request *request, cli_progress *progress) {
     double start = cli_seconds();
-    batch b = {.request = request, .progress = progress, .code = CLI_DONE, .began = start};
+    batch b = {.request = request,
+               .law = request->law,
+               .progress = progress,
+               .code = CLI_DONE,
+               .began = start};
     if (!request->comm) b.end = cli_recoveries(&request->a);
     cli_folders made = {.n = 0};
     int code = cli_folders_make(request, &made);

@@ -15,6 +15,7 @@ typedef struct cli_follow {
 
 typedef struct cli_batch {
     const cli_request *request;
+    csrec_noise_law law; /* of all jobs */
     cli_progress *progress;
     cli_json json;
     int next, end; /* the inputs to load next */

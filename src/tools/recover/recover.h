@@ -144,7 +144,8 @@ typedef struct cli_job {
     const cli_tool *tool;           /* of the request */
     const cli_recover_arguments *a; /* of the request */
     const char *input;
-    int number; /* of the input */
+    int number;           /* of the input */
+    csrec_noise_law *law; /* of --sigma; of frames as the first has it */
     cli_progress *progress;
     cli_samples in;
     cli_targets out;

@@ -248,7 +248,14 @@ int cli_job_noise(cli_job *job) {
     csrec_measurement *m = &job->in.measurement;
     const char *source = cli_sigma_source(job);
     csrec_status status = CSREC_OK;
+    char law[CSREC_NOISE_TEXT];
+    job->in.law = *job->law;
     if (cli_job_is_empty(job)) {
+        if (isnan(job->in.law.gain) || isnan(job->in.law.log))
+            return cli_job_fail(job,
+                                "%s: nothing of the first frame is known, so neither is its noise; "
+                                "give the numbers of the law, as in poisson:1",
+                                job->input);
         if (job->a->sigma && isfinite(job->request->sigma)) m->sigma = job->request->sigma;
         return CLI_CONTINUE;
     }
@@ -259,14 +266,15 @@ int cli_job_noise(cli_job *job) {
         free(m->deviation);
         m->deviation = NULL;
     }
-    job->in.law = job->request->law;
-    if (!status && open && job->request->frames)
+    const bool is_law = csrec_noise_text(&job->in.law, law);
+    if (!status && open && !is_law && job->request->frames && job->number > 0)
         status = csrec_noise_estimate(m, &m->sigma, &error);
     else if (!status && job->a->sigma &&
              !(open && m->rays)) { /* with rays the library's, of each */
-        double sigma = job->request->sigma;
+        double sigma = is_law ? 0.0 : job->request->sigma;
         status = csrec_noise_find(m, &sigma, &job->in.law, &error);
         if (!status) m->sigma = sigma;
+        if (job->request->frames) *job->law = job->in.law; /* of all that come */
     }
     if (status) return cli_job_fail(job, "%s: %s", job->input, error.text);
     if (!source && !m->rays && !m->deviation && !job->a->quiet && !job->a->labels &&
