@@ -30,8 +30,12 @@ void csrec_squares_add(csrec_estimator *e, const csrec_glance *g, const int64_t 
             e->expected += v;
             e->deviations[0] += sqrt(v);
             if (e->missed)
-                e->missed[e->n_missed++] = (csrec_missed){m->index[i] * m->channels + c, square,
-                                                          (y - q) * (y - q), own * own, v};
+                e->missed[e->n_missed++] = (csrec_missed){m->index[i] * m->channels + c,
+                                                          square,
+                                                          (y - q) * (y - q),
+                                                          own * own,
+                                                          v,
+                                                          g->far[at]};
         }
         e->noises += csrec_noise_at(e, i) * (double)m->channels;
         e->nearer += g->nearer;
