@@ -75,8 +75,8 @@ void csrec_glance_show(const csrec_estimator *e, const int64_t *origin, int fold
 }
 
 /* Samples left out of an even pattern are farther from others than unknown entries are: bounds take
- * squares to grow as d^0.4, to be sure (docs/notebook/uncertainty.md), intervals (scaled: of a
- * guess) by `far`. */
+ * squares to grow as d^0.4, to be sure, and d^0.2 beside variances that a method tells
+ * (docs/notebook/uncertainty.md), intervals (scaled: of a guess) by `far`. */
 static csrec_status reach(bool scaled, csrec_glance *g, csrec_error *error) {
     const int64_t entries = g->values / g->m.channels;
     int64_t extent[3], n[4] = {0};
@@ -90,7 +90,7 @@ static csrec_status reach(bool scaled, csrec_glance *g, csrec_error *error) {
     for (int64_t i = 0; i < entries && !status; i++) {
         const double d2 = fmax((double)squared[i], 1.0);
         if (scaled) g->far[i] = d2;
-        far[g->state[i]] += pow(d2, 0.2);
+        far[g->state[i]] += pow(d2, g->told ? 0.1 : 0.2);
         n[g->state[i]]++;
     }
     if (n[CSREC_UNKNOWN] && n[CSREC_LEFT_OUT])

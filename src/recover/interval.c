@@ -23,7 +23,7 @@ static const double LEAST_DENSITY = 0.05;
 
 /* Weights whose mean squared, by the mean of their squares, is less are of samples that follow a
  * density. */
-static const double LEVEL = 0.98;
+static const double LEVEL = 0.95;
 
 /* A squared error that is less than this share of the noise is not seen in it, and one that is less
  * than this share of the mean is none. */
