@@ -23,7 +23,7 @@ static const double LEAST_DENSITY = 0.05;
 
 /* Weights whose mean squared, by the mean of their squares, is less are of samples that follow a
  * density. */
-static const double LEVEL = 0.95;
+static const double LEVEL = 0.998;
 
 /* A squared error that is less than this share of the noise is not seen in it, and one that is less
  * than this share of the mean is none. */
@@ -117,7 +117,7 @@ static csrec_status classify(const csrec_glance *whole, uint8_t *class, csrec_er
         csrec_boxes_sum(shape, 1, radius_of(shape, rate), line, k ? room : count);
     for (int64_t i = 0; i < entries && !status; i++) {
         const double due = room[i] * rate, has = count[i] - (whole->state[i] != CSREC_UNKNOWN);
-        const double octaves = floor(2.0 * log2(fmax(has, 0.5) / due));
+        const double octaves = round(2.0 * log2(fmax(has, 0.5) / due));
         class[i] = has < 0.25 * due - SPARE
                        ? 0
                        : (uint8_t)fmin(fmax(MEAN_CLASS + octaves, 1.0), CLASSES - 1.0);
