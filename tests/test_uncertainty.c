@@ -227,17 +227,18 @@ TEST(quantiles_have_their_rank) {
 
 /* Squares that rise with the variance, those of classes that fall, and constants. */
 TEST(squares_rise_with_variances) {
-    csrec_missed missed[480];
+    csrec_missed missed[1536];
     csrec_rise rise;
     for (int power = -1; power < 3; power++) {
         const double unit = pow(10.0, 12.0 * check_uniform(&seed) - 6.0);
-        for (int i = 0; i < 480; i++) {
-            const double v = unit * (1.0 + (double)(i * 7 % 480) / 480.0);
+        for (int i = 0; i < 1536; i++) {
+            const double v = unit * (1.0 + (double)(i * 7 % 1536) / 1536.0);
             const double noise = unit * check_uniform(&seed);
             const double square = noise + unit * pow(v / unit, power);
-            missed[i] = (csrec_missed){.variance = v, .noise = noise, .square = square};
+            missed[i] = (csrec_missed){
+                .variance = v, .noise = noise, .square = 3.0 * square - 2.0 * noise, .far = 3.0};
         }
-        assert_well(csrec_rise_fit(480, missed, 0.0, &rise, &told));
+        assert_well(csrec_rise_fit(1536, missed, 0.0, &rise, &told));
         for (double v = 1.05; v < 1.96; v += 0.01) {
             const double due = power < 0 ? log(2.0) : pow(v, power);
             const double off = csrec_rise_at(&rise, unit * v) / unit - due;
@@ -245,7 +246,7 @@ TEST(squares_rise_with_variances) {
         }
     }
     assert_well(csrec_rise_fit(3, missed, 7.0 * missed[0].square, &rise, &told));
-    assert_true(rise.n == 3 && csrec_rise_at(&rise, 0.0) == 7.0 * missed[0].square);
+    assert_true(rise.n == 1 && csrec_rise_at(&rise, 0.0) == 7.0 * missed[0].square);
 }
 
 static double covered(const scene *s, const uint8_t *sampled, bool at_samples) {
@@ -293,9 +294,39 @@ TEST(intervals_cover) {
     }
 }
 
-/* One sample in each box of 3 x 3: of five seeds squares are 1.38 to 1.40 times those beside a
- * sample where it is diagonal (2^0.35 times what they would be by the method alone, 1.08 to 1.10).
- */
+/* Discs over each other, with grain; a sample in each box of 3 x 3, of its first four places. What
+ * the network expects where samples are left out is too much: of five other pictures 81 to 84 %
+ * were in intervals before they told that, then 90 to 91 %. */
+TEST(intervals_of_even_samples_cover) {
+    skip_sanitized();
+    enum { SIDE = 126 };
+    scene s = draw((csrec_shape){2, {SIDE, SIDE}}, 1, 0.0, 0.0, "net");
+    OWNED uint8_t *sampled = calloc((size_t)s.entries, 1);
+    for (int64_t i = 0; i < s.entries; i++) s.truth[i] = 128.0 + 3.0 * check_normal(&seed);
+    for (int disc = 0; disc < 250; disc++) {
+        const double r = 3.0 + 17.0 * check_uniform(&seed), x = SIDE * check_uniform(&seed);
+        const double y = SIDE * check_uniform(&seed), shade = 30.0 + 195.0 * check_uniform(&seed);
+        for (int64_t i = 0; i < s.entries; i++)
+            if (hypot((double)(i / SIDE) - y, (double)(i % SIDE) - x) < r)
+                s.truth[i] = shade + 3.0 * check_normal(&seed);
+    }
+    for (int64_t box = 0; box < SIDE * SIDE / 9; box++, s.m.n++) {
+        const int64_t y = box / (SIDE / 3) * 3 + (int64_t)check_below(&seed, 2);
+        const int64_t at = y * SIDE + box % (SIDE / 3) * 3 + (int64_t)check_below(&seed, 2);
+        s.m.index[s.m.n] = at;
+        s.m.y[s.m.n] = s.truth[at];
+        sampled[at] = 1;
+    }
+    csrec_promise promise;
+    recover(&s);
+    s.o.interval = 90.0;
+    assert_well(csrec_uncertainty_promise(&s.m, &s.o, s.signal, s.map, &promise, &told));
+    const double share = covered(&s, sampled, false);
+    if (!(share > 0.86 && share < 0.94)) fail_msg("%g", share);
+}
+
+/* One sample in each box of 3 x 3: of five seeds squares are 1.34 to 1.35 times those beside a
+ * sample where it is diagonal, which is 2^0.425. */
 TEST(intervals_grow_with_distance) {
     scene s = draw((csrec_shape){2, {120, 120}}, 1, 1.0, 0.0, "frames");
     double squares[2] = {0.0, 0.0};

@@ -328,7 +328,7 @@ CSREC_API csrec_status csrec_uncertainty(const csrec_measurement *measurement,
  * that are not kept, on average over draws of the samples. That is split conformal prediction: ten
  * times a tenth of the samples is left out, the error at each is divided by the one expected there,
  * and the quotient of rank ceil((n + 1) P / 100) among n times the error expected elsewhere is u.
- * Where the method tells no variance of its own, what is expected is times d^0.7 at the distance d
+ * Where the method tells no variance of its own, what is expected is times d^0.85 at the distance d
  * from the nearest sample (of up to 3 axes), and left-out samples count by how many unknown entries
  * have samples as dense around them as they have. The promise needs no model of errors where the
  * samples are a uniform draw without noise, and the recovery from nine tenths of them errs as the

@@ -34,6 +34,8 @@ csrec_status csrec_glance_create(const csrec_measurement *m, const csrec_shape *
     CSREC_TAKE(&g->pool, g->variance, g->values);
     CSREC_ZEROS(&g->pool, g->state, entries);
     CSREC_ZEROS(&g->pool, g->noise, entries);
+    CSREC_TAKE(&g->pool, g->far, entries);
+    for (int64_t i = 0; i < entries && !g->pool.lacks; i++) g->far[i] = 1.0;
     if (!g->pool.lacks) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for the expected errors of %lld entries",
                       (long long)entries);
@@ -79,11 +81,11 @@ void csrec_glance_show(const csrec_estimator *e, const int64_t *origin, int fold
     }
 }
 
-/* Samples left out of an even pattern are farther from others than unknown entries are. For
- * intervals what is expected (scaled: a guess) grows as the distance to the nearest sample that is
- * shown to the power 0.7, for bounds, to be sure, as d^0.4 (docs/notebook/uncertainty.md). */
+/* Samples left out of an even pattern are farther from others than unknown entries are: bounds take
+ * squares to grow as d^0.4, to be sure, and d^0.2 beside variances that a method tells
+ * (docs/notebook/uncertainty.md), intervals (scaled: of a guess) by `far`. */
 static csrec_status reach(bool scaled, csrec_glance *g, csrec_error *error) {
-    const int64_t C = g->m.channels, entries = g->values / C;
+    const int64_t entries = g->values / g->m.channels;
     int64_t extent[3], n[4] = {0};
     double far[4] = {0.0};
     if (g->m.shape.dims > 3) return CSREC_OK;
@@ -93,9 +95,9 @@ static csrec_status reach(bool scaled, csrec_glance *g, csrec_error *error) {
         squared[i] = g->state[i] == CSREC_KEPT || g->state[i] == CSREC_SHOWN ? 0 : CSREC_FAR;
     const csrec_status status = squared ? csrec_distance_squared(extent, 0, squared) : CSREC_MEMORY;
     for (int64_t i = 0; i < entries && !status; i++) {
-        const double d2 = fmax((double)squared[i], 1.0), scale = scaled ? pow(d2, 0.35) : 1.0;
-        for (int64_t c = 0; c < C; c++) g->variance[i * C + c] *= scale;
-        far[g->state[i]] += pow(d2, 0.2);
+        const double d2 = fmax((double)squared[i], 1.0);
+        if (scaled) g->far[i] = d2;
+        far[g->state[i]] += pow(d2, g->told ? 0.1 : 0.2);
         n[g->state[i]]++;
     }
     if (n[CSREC_UNKNOWN] && n[CSREC_LEFT_OUT])

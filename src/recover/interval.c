@@ -21,27 +21,37 @@ static const double IN_BOX = 64.0, SPARE = 4.0;
 /* Samples of class 0 by entries of it, as a share of all: below it is a hole. */
 static const double LEAST_DENSITY = 0.05;
 
-/* A squared error that is less than this share of the noise is not seen in it. */
-static const double LEAST_OF_NOISE = 0.015;
+/* Weights whose mean squared, by the mean of their squares, is less are of samples that follow a
+ * density. */
+static const double LEVEL = 0.998;
+
+/* A squared error that is less than this share of the noise is not seen in it, and one that is less
+ * than this share of the mean is none. */
+static const double LEAST_OF_NOISE = 0.015, LEAST_OF_MEAN = 1e-6;
+
+/* Of classes of squares: the least number, and how they follow their means (interval.h). */
+static const int64_t IN_CLASS = 64;
+static const double FOLLOWS = 0.7;
 
 /* ------------------------------------------------------------------ expected squares */
 
 csrec_status csrec_rise_fit(int64_t n, const csrec_missed *missed, double least, csrec_rise *rise,
                             csrec_error *error) {
-    enum { K = CSREC_RISE_MOST };
-    double upto[K + 1] = {0.0};
+    double upto[CSREC_RISE_MOST + 1] = {0.0};
+    const int64_t classes = (n + IN_CLASS - 1) / IN_CLASS;
+    const int64_t K = classes < CSREC_RISE_MOST ? classes : CSREC_RISE_MOST;
     csrec_pool pool = {0};
     double *v = CSREC_TAKE(&pool, v, n);
     int64_t *place = CSREC_TAKE(&pool, place, n);
-    *rise = (csrec_rise){.n = 0};
+    *rise = (csrec_rise){.square = {0.0, least}};
     for (int64_t i = 0; i < n && !pool.lacks; i++) v[i] = fmax(missed[i].variance, 0.0);
     const bool sorted = !pool.lacks && !csrec_scores_sort(n, v, place);
     for (int64_t k = 0; k < K && sorted; k++) {
         const int64_t from = n * k / K, end = n * (k + 1) / K;
-        if (from == end) continue;
         double sum = 0.0;
         for (int64_t i = from; i < end; i++)
-            sum += (missed[place[i]].square - missed[place[i]].noise) / (double)(end - from);
+            sum += (missed[place[i]].square - missed[place[i]].noise) /
+                   (missed[place[i]].far * (double)(end - from));
         rise->v[rise->n++] = v[place[(from + end) / 2]];
         upto[rise->n] = upto[rise->n - 1] + sum;
     }
@@ -57,12 +67,20 @@ csrec_status csrec_rise_fit(int64_t n, const csrec_missed *missed, double least,
     return sorted ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
 }
 
+/* Between the classes and their mean. */
+static csrec_rise soften(csrec_rise rise) {
+    double mean = 0.0;
+    for (int k = 0; k < rise.n; k++) mean += rise.square[k] / rise.n;
+    for (int k = 0; k < rise.n; k++) rise.square[k] = mean * pow(rise.square[k] / mean, FOLLOWS);
+    return rise;
+}
+
 double csrec_rise_at(const csrec_rise *rise, double v) {
     const double *at = rise->v, *square = rise->square;
     int k = 1;
-    if (!rise->n) return square[0] * v;
+    if (!rise->n) return square[0] * v + square[1];
     while (k < rise->n && at[k] <= v) k++;
-    if (k == rise->n || v <= at[k - 1]) return square[k - 1];
+    if (k >= rise->n || v <= at[k - 1]) return square[k - 1];
     return square[k - 1] + (square[k] - square[k - 1]) * ((v - at[k - 1]) / (at[k] - at[k - 1]));
 }
 
@@ -99,7 +117,7 @@ static csrec_status classify(const csrec_glance *whole, uint8_t *class, csrec_er
         csrec_boxes_sum(shape, 1, radius_of(shape, rate), line, k ? room : count);
     for (int64_t i = 0; i < entries && !status; i++) {
         const double due = room[i] * rate, has = count[i] - (whole->state[i] != CSREC_UNKNOWN);
-        const double octaves = floor(2.0 * log2(fmax(has, 0.5) / due));
+        const double octaves = round(2.0 * log2(fmax(has, 0.5) / due));
         class[i] = has < 0.25 * due - SPARE
                        ? 0
                        : (uint8_t)fmin(fmax(MEAN_CLASS + octaves, 1.0), CLASSES - 1.0);
@@ -134,11 +152,14 @@ typedef struct scores {
     int64_t n;
     double *score, *weight;
     int64_t *place;
-    uint8_t *class; /* [entries] */
-    double at[CLASSES];
+    uint8_t *class;                 /* [entries] */
+    double at[CLASSES], beneath[2]; /* by classes of density; under noise by mean, rise */
+    csrec_rise mean, rise;          /* rise: what is expected */
 } scores;
 
-static void weigh(const csrec_estimator *e, const csrec_glance *whole, scores *s) {
+/* Weights; at [CLASSES]: those of a further value, INFINITY where nothing is promised. Whether the
+ * samples are as dense everywhere. */
+static bool weigh(const csrec_estimator *e, const csrec_glance *whole, scores *s) {
     const int64_t C = e->m->channels;
     double asked[CLASSES] = {0.0}, left[CLASSES] = {0.0}, all = 0.0;
     int to[CLASSES];
@@ -150,16 +171,18 @@ static void weigh(const csrec_estimator *e, const csrec_glance *whole, scores *s
     const bool thin = left[0] >= CSREC_LEAST_LEFT_OUT &&
                       left[0] * all >= LEAST_DENSITY * asked[0] * (double)s->n / (double)C;
     join(asked, left, to);
+    double sum = 0.0, squares = 0.0;
     for (int64_t i = 0; i < s->n; i++) {
         const int k = to[s->class[e->missed[i].at / C]];
         s->weight[i] = k || thin ? asked[k] / left[k] : 0.0;
+        sum += s->weight[i];
+        squares += s->weight[i] * s->weight[i];
     }
     for (int k = 0; k < CLASSES; k++) {
         const double own = left[to[k]] > 0.0 ? asked[to[k]] / left[to[k]] : 1.0;
-        s->at[k] = k || thin ? csrec_score_at(s->n, s->score, s->weight, s->place, own * (double)C,
-                                              e->interval / 100.0)
-                             : INFINITY;
+        s->at[k] = k || thin ? own * (double)C : INFINITY;
     }
+    return sum * sum >= LEVEL * squares * (double)s->n;
 }
 
 /* ------------------------------------------------------------------ noise */
@@ -167,6 +190,10 @@ static void weigh(const csrec_estimator *e, const csrec_glance *whole, scores *s
 /* Normal errors of variances 2^-7 to 2^6 times the expected. Rounds that end early, from variances
  * around a half, keep the mixture smooth; measured: docs/notebook/uncertainty.md. */
 enum { WIDTHS = 14, NARROWEST = -7, ROUNDS = 30, ROWS_MOST = 65536 };
+
+static double expect(const csrec_rise *rise, const csrec_missed *one) {
+    return one->far * csrec_rise_at(rise, one->variance);
+}
 
 /* How likely [WIDTHS] a square is by the mixture's parts, with its noise. */
 static void weigh_widths(const csrec_missed *one, double expected, double *likely) {
@@ -180,19 +207,32 @@ static void weigh_widths(const csrec_missed *one, double expected, double *likel
     for (int j = 0; j < WIDTHS; j++) likely[j] = exp(likely[j] - most);
 }
 
-/* The score that has `share` of the errors without noise below it: of the mixture that is likely by
- * expectation maximisation (Kiefer and Wolfowitz 1956). */
+/* The share of the mixture's errors below a score of what is expected by `by`; weight: of classes.
+ */
+static double share_below(const double *part, const csrec_rise *rise, const csrec_rise *by,
+                          const double *weight, double score) {
+    double below = 0.0, all = 0.0;
+    for (int k = 0; k < rise->n; k++)
+        for (int j = 0; j < WIDTHS; j++) {
+            const double square = score * (by->square[k] / rise->square[k]);
+            below += weight[k] * part[j] * erf(sqrt(0.5 * ldexp(square, -NARROWEST - j)));
+            all += weight[k] * part[j];
+        }
+    return below / all;
+}
+
+/* The scores, by each of two, that have `share` of the errors without noise below them: of the
+ * mixture that is likely by expectation maximisation (Kiefer and Wolfowitz 1956). */
 static csrec_status find_beneath(const csrec_estimator *e, const csrec_rise *rise,
-                                 const double *weight, double share, double *score,
+                                 const csrec_rise *soft, const double *weight, double score[2],
                                  csrec_error *error) {
     const int64_t step = 1 + (e->n_missed - 1) / ROWS_MOST, n = (e->n_missed - 1) / step + 1;
-    double part[WIDTHS], low = -20.0, high = 20.0;
+    double part[WIDTHS], of_class[CSREC_RISE_MOST] = {0.0};
     csrec_pool pool = {0};
     double *likely = CSREC_TAKE(&pool, likely, n * WIDTHS);
     if (pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     for (int64_t i = 0; i < n; i++)
-        weigh_widths(&e->missed[i * step], csrec_rise_at(rise, e->missed[i * step].variance),
-                     likely + i * WIDTHS);
+        weigh_widths(&e->missed[i * step], expect(rise, &e->missed[i * step]), likely + i * WIDTHS);
     for (int j = 0; j < WIDTHS; j++) part[j] = exp(-0.5 * pow((NARROWEST + j + 0.4) / 1.4, 2.0));
     for (int round = 0; round < ROUNDS; round++) {
         double sum[WIDTHS] = {0.0};
@@ -204,15 +244,20 @@ static csrec_status find_beneath(const csrec_estimator *e, const csrec_rise *ris
         }
         for (int j = 0; j < WIDTHS; j++) part[j] *= sum[j];
     }
-    for (int round = 0; round < 60; round++) { /* of the score's logarithm */
-        double below = 0.0, all = 0.0;
-        for (int j = 0; j < WIDTHS; j++) {
-            below += part[j] * erf(sqrt(0.5 * exp2(0.5 * (low + high) - NARROWEST - j)));
-            all += part[j];
-        }
-        *(below < share * all ? &low : &high) = 0.5 * (low + high);
+    for (int64_t i = 0; i < e->n_missed; i++) {
+        int k = 0;
+        while (k + 1 < rise->n && rise->v[k] + rise->v[k + 1] <= 2.0 * e->missed[i].variance) k++;
+        of_class[k] += weight[i];
     }
-    *score = exp2(low);
+    for (int s = 0; s < 2; s++) {
+        double low = -20.0, high = 20.0; /* of the score's logarithm */
+        for (int round = 0; round < 60; round++) {
+            const double middle = 0.5 * (low + high);
+            const double below = share_below(part, rise, s ? soft : rise, of_class, exp2(middle));
+            *(below < e->interval / 100.0 ? &low : &high) = middle;
+        }
+        score[s] = exp2(low);
+    }
     csrec_pool_clear(&pool);
     return CSREC_OK;
 }
@@ -229,59 +274,74 @@ static csrec_status rise_at_samples(csrec_estimator *e, const csrec_glance *whol
         one->square = one->result;
         one->noise *= 1.0 - 2.0 * h;
         one->variance = whole->variance[one->at];
+        one->far = 1.0;
     }
     return csrec_rise_fit(e->n_missed, e->missed, least, rise, error);
 }
 
-static csrec_status find_scores(const csrec_estimator *e, const csrec_glance *whole,
-                                const csrec_rise *rise, double least, scores *s, csrec_pool *pool,
-                                csrec_error *error) {
+/* The power of squared distances that squared errors grow as: less with noise, which is everywhere
+ * (docs/notebook/uncertainty.md). */
+static double growth(const csrec_estimator *e) {
+    const double noise = e->noise * (double)e->n_missed;
+    return fmax(0.425 - 0.5 * noise / (e->squares + DBL_MIN), 0.25);
+}
+
+static csrec_status find_scores(const csrec_estimator *e, const csrec_glance *whole, double least,
+                                scores *s, csrec_pool *pool, csrec_error *error) {
+    for (int64_t i = 0; i < e->n_missed; i++) e->missed[i].far = pow(e->missed[i].far, growth(e));
+    csrec_status status = csrec_rise_fit(e->n_missed, e->missed, least, &s->mean, error);
+    s->rise = s->mean;
     s->n = e->n_missed;
     CSREC_TAKE(pool, s->score, s->n);
     CSREC_TAKE(pool, s->weight, s->n);
     CSREC_TAKE(pool, s->place, s->n);
     CSREC_TAKE(pool, s->class, whole->values / e->m->channels);
-    if (pool->lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (status || pool->lacks)
+        return status ? status : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    status = classify(whole, s->class, error);
+    if (!status && weigh(e, whole, s))
+        s->rise = soften(s->mean);
+    else if (e->noise == 0.0)
+        s->rise = (csrec_rise){.square = {csrec_squares_factor(e), least}};
     for (int64_t i = 0; i < s->n; i++) {
         const csrec_missed *one = &e->missed[i];
-        s->score[i] = one->square / (csrec_rise_at(rise, one->variance) + one->noise + least);
+        s->score[i] = one->square / (expect(&s->rise, one) + one->noise);
     }
-    csrec_status status = classify(whole, s->class, error);
     if (!status && csrec_scores_sort(s->n, s->score, s->place))
         status = csrec_fail(error, CSREC_MEMORY, "out of memory");
-    if (!status) weigh(e, whole, s);
-    double beneath = INFINITY;
-    if (!status && e->noise > 0.0 && s->n > 0)
-        status = find_beneath(e, rise, s->weight, e->interval / 100.0, &beneath, error);
-    for (int k = 0; k < CLASSES && isfinite(beneath); k++)
-        if (isfinite(s->at[k])) s->at[k] = beneath;
+    for (int k = 0; k < CLASSES && !status; k++)
+        if (isfinite(s->at[k]))
+            s->at[k] =
+                csrec_score_at(s->n, s->score, s->weight, s->place, s->at[k], e->interval / 100.0);
+    if (status || e->noise == 0.0 || s->n == 0) return status;
+    status = find_beneath(e, &s->mean, &s->rise, s->weight, s->beneath, error);
+    for (int k = 0; k < CLASSES && !status; k++)
+        if (isfinite(s->at[k])) s->at[k] = s->beneath[1];
     return status;
 }
 
-csrec_status csrec_interval_fill(csrec_estimator *e, const csrec_glance *whole, double scale,
-                                 double *half, double *unpromised, csrec_error *error) {
+csrec_status csrec_interval_fill(csrec_estimator *e, const csrec_glance *whole, double *half,
+                                 double *unpromised, csrec_error *error) {
     const int64_t C = e->m->channels;
     /* The method's own variance has fallen with more samples. */
     const double fall = whole->told ? 1.0 : csrec_left_out_fall(e->share);
     csrec_pool pool = {0};
     scores s;
-    csrec_rise rise = {.square = {scale}}, sampled = rise;
-    const double least = DBL_MIN + 1e-6 * e->squares / (double)(e->n_missed + 1);
-    const double in_noise = LEAST_OF_NOISE * e->noise;
-    csrec_status status = CSREC_OK;
-    if (e->noise > 0.0) status = csrec_rise_fit(e->n_missed, e->missed, in_noise, &rise, error);
-    if (!status) status = find_scores(e, whole, &rise, least, &s, &pool, error);
-    if (!status && e->noise > 0.0) status = rise_at_samples(e, whole, in_noise, &sampled, error);
+    csrec_rise sampled = {.n = 0};
+    const double least = DBL_MIN + LEAST_OF_MEAN * e->squares / (double)(e->n_missed + 1) +
+                         LEAST_OF_NOISE * e->noise;
+    csrec_status status = find_scores(e, whole, least, &s, &pool, error);
+    if (!status && e->noise > 0.0) status = rise_at_samples(e, whole, least, &sampled, error);
     for (int64_t i = 0; i < whole->values && !status; i++) {
-        const double v = whole->variance[i];
+        const double v = whole->variance[i], at = s.at[s.class[i / C]];
         const int state = whole->state[i / C];
-        const double square = state == CSREC_SHOWN ? csrec_rise_at(&sampled, v)
-                                                   : fall * (csrec_rise_at(&rise, v) + least);
-        half[i] = isnan(e->signal[i]) || isnan(whole->signal[i]) ? NAN
-                  : state == CSREC_KEPT                          ? 0.0
-                  : isinf(s.at[s.class[i / C]])
-                      ? INFINITY
-                      : sqrt(s.at[s.class[i / C]] * fmax(square, in_noise));
+        half[i] =
+            isnan(e->signal[i]) || isnan(whole->signal[i]) ? NAN
+            : state == CSREC_KEPT                          ? 0.0
+            : isinf(at)                                    ? INFINITY
+            : state == CSREC_SHOWN
+                ? sqrt(s.beneath[0] * csrec_rise_at(&sampled, v))
+                : sqrt(at * fall * pow(whole->far[i / C], growth(e)) * csrec_rise_at(&s.rise, v));
         *unpromised += isinf(half[i]);
     }
     csrec_pool_clear(&pool);

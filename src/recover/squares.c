@@ -30,8 +30,12 @@ void csrec_squares_add(csrec_estimator *e, const csrec_glance *g, const int64_t 
             e->expected += v;
             e->deviations[0] += sqrt(v);
             if (e->missed)
-                e->missed[e->n_missed++] = (csrec_missed){m->index[i] * m->channels + c, square,
-                                                          (y - q) * (y - q), own * own, v};
+                e->missed[e->n_missed++] = (csrec_missed){m->index[i] * m->channels + c,
+                                                          square,
+                                                          (y - q) * (y - q),
+                                                          own * own,
+                                                          v,
+                                                          g->far[at]};
         }
         e->noises += csrec_noise_at(e, i) * (double)m->channels;
         e->nearer += g->nearer;
@@ -71,6 +75,13 @@ double csrec_squares_factor(const csrec_estimator *e) {
     return 1.0 + (found - 1.0) * usual * usual / (usual * usual + variance);
 }
 
+/* Mean of the deviations that are expected where there is no sample by that where some were left
+ * out. */
+static double elsewhere(const csrec_estimator *e) {
+    const double n = (double)(e->hidden * e->m->channels);
+    return (e->deviations[1] / e->unknown) / (e->deviations[0] / n);
+}
+
 /* Mean squared error of the result where there is no sample; NAN: no window had a sample to show.
  * That of samples left out, by the mean deviations that are expected here and there: the mean
  * variances are those of a few values. */
@@ -81,8 +92,7 @@ static double unknown_square(const csrec_estimator *e) {
         csrec_left_out_fall(e->share) * csrec_squares_factor(e) * e->variance / e->unknown;
     if (e->deviations[0] > 0.0 && e->hidden >= CSREC_LEAST_LEFT_OUT && !is_vague(e))
         cheap = csrec_left_out_fall(e->share) * csrec_squares_factor(e) * (e->expected / n) *
-                (e->nearer / (double)e->hidden) * (e->deviations[1] / e->unknown) /
-                (e->deviations[0] / n);
+                (e->nearer / (double)e->hidden) * elsewhere(e);
     return fmax(cheap + e->excess * e->differences / e->unknown, CSREC_LEAST_EXPECTED * cheap);
 }
 
@@ -108,7 +118,9 @@ static void find_most(const csrec_estimator *e, const double squares[2], double 
     const double left = fmax(e->squares - e->noises, CSREC_LEAST_SIGNAL * e->squares) / n;
     const double better = e->unknown > 0.0 ? e->excess * e->differences / e->unknown : 0.0;
     const double spread = sqrt(fmax(e->fourths / n - left * left, 0.0) / n);
-    const double there = e->nearer / (double)e->hidden; /* of unknown entries, by those left out */
+    double there = e->nearer / (double)e->hidden; /* of unknown entries, by those left out */
+    if (e->deviations[0] > 0.0 && e->unknown > 0.0 && !is_vague(e))
+        there *= sqrt(fmin(elsewhere(e), 1.0));
     most[0] =
         fmax(there * left + better, CSREC_LEAST_EXPECTED * there * left) + sure * there * spread;
     most[1] = squares[1] + sure * sqrt(2.0 / n) * e->residuals / n;

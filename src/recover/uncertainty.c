@@ -77,7 +77,7 @@ static csrec_status fill_map(csrec_estimator *e, const double squares[2], double
     csrec_glance g;
     csrec_status status = glance_whole(e, &g, NULL, error);
     if (!status && e->missed)
-        status = csrec_interval_fill(e, &g, csrec_squares_factor(e), map, unpromised, error);
+        status = csrec_interval_fill(e, &g, map, unpromised, error);
     else if (!status)
         fill_errors(e, &g, squares, map);
     csrec_glance_clear(&g);

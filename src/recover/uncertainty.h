@@ -15,6 +15,7 @@ typedef struct csrec_glance {
     bool told;      /* the variance is the method's own */
     uint8_t *state; /* [entries] of the following */
     double *noise;  /* [entries]: mean square of a shown sample's noise, else 0 */
+    double *far;    /* [entries]: square of the distance of the nearest sample shown; 1: told */
     csrec_pool pool;
 } csrec_glance;
 
