@@ -25,6 +25,11 @@ static const double LEAST_DENSITY = 0.05;
  * density. */
 static const double LEVEL = 0.998;
 
+/* Of distances, unknown entries' by those of samples left out: below it samples are even. Of a
+ * uniform draw it is 1, and the variance is taken as the method tells it, whose errors have not
+ * chosen it. */
+static const double EVEN = 0.95;
+
 /* A squared error that is less than this share of the noise is not seen in it, and one that is less
  * than this share of the mean is none. */
 static const double LEAST_OF_NOISE = 0.015, LEAST_OF_MEAN = 1e-6;
@@ -299,7 +304,7 @@ static csrec_status find_scores(const csrec_estimator *e, const csrec_glance *wh
     if (status || pool->lacks)
         return status ? status : csrec_fail(error, CSREC_MEMORY, "out of memory");
     status = classify(whole, s->class, error);
-    if (!status && weigh(e, whole, s))
+    if (!status && weigh(e, whole, s) && e->nearer < EVEN * (double)e->hidden)
         s->rise = soften(s->mean);
     else if (e->noise == 0.0)
         s->rise = (csrec_rise){.square = {csrec_squares_factor(e), least}};
