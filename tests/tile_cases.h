@@ -38,9 +38,9 @@ static inline csrec_recover_options tile_case_options(const tile_case *c, const 
     return o;
 }
 
-/* Whether a test runs case i on a backend: lines and volumes have no engine on a device. To save time
- * the test of one `parity` runs the even cases, that of the other the odd, or the other way, as the
- * seed tells; under the sanitizers a half of those. */
+/* Whether a test runs case i on a backend: lines and volumes have no engine on a device. To save
+ * time the test of one `parity` runs the even cases, that of the other the odd, or the other way,
+ * as the seed tells; under the sanitizers a half of those. */
 static inline bool tile_case_runs(int i, const char *backend, int parity, uint64_t seed) {
     if (((uint64_t)(i + parity) + seed) % 2) return false;
     if (SANITIZED && ((uint64_t)i + seed) / 2 % 2) return false;
