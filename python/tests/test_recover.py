@@ -376,7 +376,7 @@ def test_curve_and_range(rng):
 def test_the_curve_has_no_bias(rng):
     """Where errors cannot be told from the samples, exp of their mean is too small: by 0.73."""
     sums = np.zeros(2)
-    for _ in range(4):
+    for _ in range(20):  # of 4 the sums are off by 0.06 in the mean, with a deviation of 0.037
         x = np.exp(0.8 * rng.standard_normal((48, 48)))
         known = rng.random(x.shape) < 0.4
         x_hat = cs.recover(np.where(known, x, np.nan), curve="log", backend="cpu")

@@ -28,7 +28,6 @@ typedef struct filter {
     int channels;
     int64_t n;
     double unit;
-    float *slope;              /* [2][n] of the depth */
     float *light[2], *rays[2]; /* [channels][n], [n]; of a level, and of the one before */
 } filter;
 
@@ -51,8 +50,18 @@ static double gray(const filter *f, const float *light, int64_t i) {
     return sum / f->channels;
 }
 
-/* Squares of the distance of surfaces, in their widths. */
-static double apart(const filter *f, int64_t p, int64_t q, int64_t dy, int64_t dx, double step) {
+/* Of a surface: the lesser of both sides. */
+static double slope_at(const float *z, int64_t i, int64_t at, int64_t count, int64_t step) {
+    const double back = at > 0 ? (double)z[i] - (double)z[i - step] : INFINITY;
+    const double ahead = at < count - 1 ? (double)z[i + step] - (double)z[i] : INFINITY;
+    const double least = fabs(back) < fabs(ahead) ? back : ahead;
+    return isfinite(least) ? least : 0.0;
+}
+
+/* Squares of the distance of surfaces, in their widths; slope: of the depth at p, down and across,
+ * in doubles, as what is far away is told apart by its rounding. */
+static double apart(const filter *f, int64_t p, int64_t q, int64_t dy, int64_t dx, double step,
+                    const double slope[2]) {
     const csrec_rendered_samples *s = f->s;
     double sum = 0.0;
     for (int k = 0; k < 3 && s->normal; k++) {
@@ -65,8 +74,7 @@ static double apart(const filter *f, int64_t p, int64_t q, int64_t dy, int64_t d
     }
     if (s->depth) {
         const double z = (double)s->depth[p];
-        const double ahead =
-            z + (double)f->slope[p] * (double)dy + (double)f->slope[f->n + p] * (double)dx;
+        const double ahead = z + slope[0] * (double)dy + slope[1] * (double)dx;
         const double d = (ahead - (double)s->depth[q]) / (BY_DEPTH * sqrt(step) * z);
         if (isfinite(d)) sum += d * d;
     }
@@ -84,15 +92,18 @@ static double unlike(const filter *f, int64_t p, int64_t q) {
 static void average(const filter *f, int64_t y, int64_t x, int64_t step) {
     static const double b[5] = {1.0, 4.0, 6.0, 4.0, 1.0};
     const int64_t H = f->s->height, W = f->s->width, p = y * W + x;
+    const float *z = f->s->depth;
+    const double slope[2] = {z ? slope_at(z, p, y, H, W) : 0.0, z ? slope_at(z, p, x, W, 1) : 0.0};
     double sum[3] = {0.0, 0.0, 0.0}, weights = 0.0, squares = 0.0;
     for (int64_t i = -2; i <= 2; i++)
         for (int64_t j = -2; j <= 2; j++) {
             const int64_t v = y + i * step, u = x + j * step, q = v * W + u;
             if (v < 0 || v >= H || u < 0 || u >= W || !(f->rays[1][q] > 0.0f)) continue;
             const double rays = (double)f->rays[1][q];
-            const double w = b[i + 2] * b[j + 2] * rays *
-                             exp(-fmin(60.0, apart(f, p, q, i * step, j * step, (double)step) +
-                                                 unlike(f, p, q)));
+            const double w =
+                b[i + 2] * b[j + 2] * rays *
+                exp(-fmin(60.0, apart(f, p, q, i * step, j * step, (double)step, slope) +
+                                    unlike(f, p, q)));
             for (int c = 0; c < f->channels; c++) sum[c] += w * (double)f->light[1][c * f->n + q];
             weights += w;
             squares += w * w / rays;
@@ -109,14 +120,6 @@ static void exchange(filter *f) {
     f->rays[0] = f->rays[1];
     f->light[1] = light;
     f->rays[1] = rays;
-}
-
-/* Of a surface: the lesser of both sides. */
-static float slope_at(const float *z, int64_t i, int64_t at, int64_t count, int64_t step) {
-    const float back = at > 0 ? z[i] - z[i - step] : INFINITY;
-    const float ahead = at < count - 1 ? z[i + step] - z[i] : INFINITY;
-    const float least = fabsf(back) < fabsf(ahead) ? back : ahead;
-    return isfinite(least) ? least : 0.0f;
 }
 
 /* 4 (sum n sqrt(light) / sum n)^2, light the mean of the channels. */
@@ -139,8 +142,6 @@ static void begin(filter *f) {
     const csrec_rendered_samples *s = f->s;
     for (int64_t i = 0; i < f->n; i++) {
         f->rays[1][i] = s->rays[i];
-        f->slope[i] = s->depth ? slope_at(s->depth, i, i / s->width, s->height, s->width) : 0.0f;
-        f->slope[f->n + i] = s->depth ? slope_at(s->depth, i, i % s->width, s->width, 1) : 0.0f;
         for (int c = 0; c < f->channels; c++)
             f->light[1][c * f->n + i] =
                 s->rays[i] > 0.0f
@@ -170,7 +171,6 @@ void csrec_filter_light(const csrec_rendered_samples *s, int channels, float *wo
     filter f = {.s = s,
                 .channels = channels,
                 .n = n,
-                .slope = work + 8 * n,
                 .light = {work, work + 3 * n},
                 .rays = {work + 6 * n, work + 7 * n}};
     begin(&f);
@@ -180,7 +180,7 @@ void csrec_filter_light(const csrec_rendered_samples *s, int channels, float *wo
             for (int64_t x = 0; x < s->width; x++) average(&f, y, x, INT64_C(1) << l);
         exchange(&f);
     }
-    fill_rest(&f, work + 10 * n);
+    fill_rest(&f, work + 8 * n);
     for (int64_t i = 0; i < n; i++)
         for (int c = 0; c < channels; c++) {
             const bool exact = s->rays[i] >= CSREC_RENDERED_EXACT;

@@ -7,7 +7,7 @@
 
 /* Floats of work for a picture. */
 static inline int64_t csrec_filter_work(int64_t height, int64_t width) {
-    return 10 * height * width + csrec_pyramid_work(height, width);
+    return 8 * height * width + csrec_pyramid_work(height, width);
 }
 
 /* radiance [3][height][width] of the samples' first `channels` channels; where squares is not NULL,
