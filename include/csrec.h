@@ -29,6 +29,7 @@
 #include "csrec/status.h"
 #include "csrec/array.h"
 #include "csrec/measurement.h"
+#include "csrec/noise.h"
 #include "csrec/sampling.h"
 #include "csrec/io.h"
 #include "csrec/haar.h"

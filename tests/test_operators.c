@@ -227,5 +227,5 @@ TEST(wrong_backends_are_refused) {
     spec.backend = NULL;
     ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
     csrec_operator_spec chain = {.name = "chain", .first = A, .second = A, .backend = "cuda"};
-    expect_refusal(&chain, CSREC_ARGUMENT, "factors");
+    expect_refusal(&chain, CSREC_ARGUMENT, "factor");
 }

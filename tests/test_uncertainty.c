@@ -388,6 +388,9 @@ TEST(wrong_arguments_are_refused) {
                        CSREC_ARGUMENT, "interval");
     }
     s.o.interval = 0.0;
+    s.m.y[0] = -2e150;
+    assert_refused(csrec_uncertainty(&s.m, &s.o, s.truth, NULL, &expected, &told), CSREC_DATA,
+                   "1e150");
     s.m.y[0] = NAN;
     assert_fails(csrec_uncertainty(&s.m, &s.o, s.truth, NULL, &expected, &told), CSREC_DATA);
 }

@@ -126,25 +126,41 @@ static csrec_status fit_poisson(const csrec_noise_bin *bin, csrec_noise_law *law
     return CSREC_OK;
 }
 
-csrec_status csrec_values_floor(int64_t n, const double *values, double *floor, double *step,
-                                csrec_error *error) {
+/* Those above 0, ascending; NULL: no memory. */
+static double *sorted_of(int64_t n, const double *values, int64_t *kept) {
     union {
-        uint64_t bits; /* of values above 0 in the same order */
-        double value;
-    } *v = malloc(((size_t)n + !n) * sizeof *v);
-    int64_t kept = 0;
-    double last = 0.0, gap = INFINITY;
-    for (int64_t i = 0; i < n && v; i++)
-        if (values[i] > 0.0) v[kept++].value = values[i];
-    const bool sorted = v && !csrec_sort_rows(kept, &v->bits, NULL);
-    *floor = sorted && kept ? fmax(v[kept / 100].value, 0x1p-23 * v[kept - 1].value) : 0.0;
-    for (int64_t i = 0; i < kept && sorted && step; last = v[i++].value)
-        if (v[i].value > last) gap = fmin(gap, v[i].value - last);
-    if (step) *step = last / round(last / gap); /* of float32 samples a gap is less exact */
-    for (int64_t i = 0; i < kept && step; i++)
-        if (!(fabs(v[i].value / *step - round(v[i].value / *step)) < 0.01)) *step = 0.0;
+        uint64_t *bits; /* of values above 0 in the same order */
+        double *value;
+    } v = {.value = malloc(((size_t)n + !n) * sizeof *values)};
+    *kept = 0;
+    for (int64_t i = 0; i < n && v.value; i++)
+        if (values[i] > 0.0) v.value[(*kept)++] = values[i];
+    if (v.value && !csrec_sort_rows(*kept, v.bits, NULL)) return v.value;
+    free(v.value);
+    return NULL;
+}
+
+csrec_status csrec_values_floor(int64_t n, const double *values, double *floor,
+                                csrec_error *error) {
+    int64_t kept;
+    double *v = sorted_of(n, values, &kept);
+    if (!v) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    *floor = kept ? fmax(v[kept / 100], 0x1p-23 * v[kept - 1]) : 0.0;
     free(v);
-    return sorted ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    return CSREC_OK;
+}
+
+csrec_status csrec_values_step(int64_t n, const double *values, double *step, csrec_error *error) {
+    int64_t kept;
+    double *v = sorted_of(n, values, &kept), last = 0.0, gap = INFINITY;
+    if (!v) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t i = 0; i < kept; last = v[i++])
+        if (v[i] > last) gap = fmin(gap, v[i] - last);
+    *step = last / round(last / gap); /* of float32 samples a gap is less exact */
+    for (int64_t i = 0; i < kept; i++)
+        if (!(fabs(v[i] / *step - round(v[i] / *step)) < 0.01)) *step = 0.0;
+    free(v);
+    return CSREC_OK;
 }
 
 /* The noise of the logarithms. */
@@ -153,7 +169,7 @@ static csrec_status find_log(const csrec_measurement *m, double *log, csrec_erro
     const csrec_noise_law one = {.log = 1.0};
     csrec_measurement changed = *m;
     double floor;
-    csrec_status status = csrec_values_floor(values, m->y, &floor, NULL, error);
+    csrec_status status = csrec_values_floor(values, m->y, &floor, error);
     if (status) return status;
     changed.y = malloc((size_t)values * sizeof *changed.y);
     if (!changed.y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
@@ -203,7 +219,7 @@ csrec_status csrec_noise_find(const csrec_measurement *m, double *sigma, csrec_n
                               csrec_error *error) {
     csrec_noise_bin bin[CSREC_NOISE_BINS] = {{0}};
     const int64_t values = m->n * m->channels;
-    double found = 0.0, least = 0.0, step = 0.0, floor;
+    double found = 0.0, least = 0.0, step = 0.0;
     csrec_status status = CSREC_OK;
     const bool open = isnan(*sigma), line = isnan(law->gain) || isnan(law->base);
     for (int64_t i = 0; i < values; i++) least = fmin(least, m->y[i]);
@@ -213,7 +229,7 @@ csrec_status csrec_noise_find(const csrec_measurement *m, double *sigma, csrec_n
                           least);
     if (open || line) status = csrec_noise_look(m, bin, &found, error);
     if (!status && (open || line) && least == 0.0)
-        status = csrec_values_floor(values, m->y, &floor, &step, error);
+        status = csrec_values_step(values, m->y, &step, error);
     noise_line squares = {.power = 2, .through = true}, free = {.power = 1},
                one = {.through = true};
     const double of_light = least < 0.0 ? INFINITY : fit(bin, &squares), of_line = fit(bin, &free);

@@ -20,11 +20,12 @@ csrec_status csrec_noise_look(const csrec_measurement *measurement,
                               csrec_error *error);
 
 /* The 1 % quantile of the values above 0, at least 2^-23 of the largest; 0: there are none. A floor
- * of a law is CSREC_LAW_FLOOR of it, as darker values have less noise in the logarithm. step:
- * NULL, or what these are multiples of, as counts are of a gain; 0 or NAN: of nothing. */
+ * of a law is CSREC_LAW_FLOOR of it, as darker values have less noise in the logarithm. */
 #define CSREC_LAW_FLOOR 0.0625
-csrec_status csrec_values_floor(int64_t n, const double *values, double *floor, double *step,
-                                csrec_error *error);
+csrec_status csrec_values_floor(int64_t n, const double *values, double *floor, csrec_error *error);
+
+/* What the values above 0 are multiples of, as counts are of a gain; 0 or NAN: of nothing. */
+csrec_status csrec_values_step(int64_t n, const double *values, double *step, csrec_error *error);
 
 static inline bool csrec_law_is_on(const csrec_noise_law *law) {
     return law->gain != 0.0 || law->base != 0.0 || law->log != 0.0;

@@ -162,9 +162,8 @@ typedef struct scores {
     csrec_rise mean, rise;          /* rise: what is expected */
 } scores;
 
-/* Weights; at [CLASSES]: those of a further value, INFINITY where nothing is promised. Whether the
- * samples are as dense everywhere. */
-static bool weigh(const csrec_estimator *e, const csrec_glance *whole, scores *s) {
+/* Weights; at [CLASSES]: those of a further value, INFINITY where nothing is promised. */
+static void weigh(const csrec_estimator *e, const csrec_glance *whole, scores *s) {
     const int64_t C = e->m->channels;
     double asked[CLASSES] = {0.0}, left[CLASSES] = {0.0}, all = 0.0;
     int to[CLASSES];
@@ -176,18 +175,24 @@ static bool weigh(const csrec_estimator *e, const csrec_glance *whole, scores *s
     const bool thin = left[0] >= CSREC_LEAST_LEFT_OUT &&
                       left[0] * all >= LEAST_DENSITY * asked[0] * (double)s->n / (double)C;
     join(asked, left, to);
-    double sum = 0.0, squares = 0.0;
     for (int64_t i = 0; i < s->n; i++) {
         const int k = to[s->class[e->missed[i].at / C]];
         s->weight[i] = k || thin ? asked[k] / left[k] : 0.0;
-        sum += s->weight[i];
-        squares += s->weight[i] * s->weight[i];
     }
     for (int k = 0; k < CLASSES; k++) {
         const double own = left[to[k]] > 0.0 ? asked[to[k]] / left[to[k]] : 1.0;
         s->at[k] = k || thin ? own * (double)C : INFINITY;
     }
-    return sum * sum >= LEVEL * squares * (double)s->n;
+}
+
+/* Whether samples are as dense everywhere, and more even than a uniform draw. */
+static bool is_even(const csrec_estimator *e, const scores *s) {
+    double sum = 0.0, squares = 0.0;
+    for (int64_t i = 0; i < s->n; i++) {
+        sum += s->weight[i];
+        squares += s->weight[i] * s->weight[i];
+    }
+    return sum * sum >= LEVEL * squares * (double)s->n && e->nearer < EVEN * (double)e->hidden;
 }
 
 /* ------------------------------------------------------------------ noise */
@@ -304,7 +309,8 @@ static csrec_status find_scores(const csrec_estimator *e, const csrec_glance *wh
     if (status || pool->lacks)
         return status ? status : csrec_fail(error, CSREC_MEMORY, "out of memory");
     status = classify(whole, s->class, error);
-    if (!status && weigh(e, whole, s) && e->nearer < EVEN * (double)e->hidden)
+    if (!status) weigh(e, whole, s);
+    if (!status && is_even(e, s))
         s->rise = soften(s->mean);
     else if (e->noise == 0.0)
         s->rise = (csrec_rise){.square = {csrec_squares_factor(e), least}};

@@ -52,7 +52,7 @@ static csrec_status begin(const csrec_measurement *m, const csrec_recover_option
     c->options.history = NULL;
     c->m.sigma = 1.0;
     if (status || !values) return status;
-    if (o->law.log > 0.0) status = csrec_values_floor(n, m->y, &c->floor, NULL, error);
+    if (o->law.log > 0.0) status = csrec_values_floor(n, m->y, &c->floor, error);
     c->floor *= CSREC_LAW_FLOOR;
     if (!status && o->law.log > 0.0 && c->floor == 0.0)
         status = csrec_fail(error, CSREC_DATA, "no sample is above 0, so law light tells nothing");

@@ -176,7 +176,7 @@ static csrec_status change(csrec_sequence *s, csrec_measurement *m, csrec_error 
                           "frame: has rays or a sigma of each sample, which tell more than a law "
                           "of noise; leave one out");
     if (s->law.log > 0.0 && s->floor == 0.0) {
-        csrec_status status = csrec_values_floor(n, m->y, &s->floor, NULL, error);
+        csrec_status status = csrec_values_floor(n, m->y, &s->floor, error);
         s->floor *= CSREC_LAW_FLOOR;
         if (status) return status;
         if (s->floor == 0.0)

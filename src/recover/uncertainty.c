@@ -136,6 +136,21 @@ static csrec_status prepare(csrec_estimator *e, const csrec_recover_options *opt
     return CSREC_OK;
 }
 
+/* Larger samples have squares that may overflow when they are added. */
+static const double LARGEST = 1e150;
+
+static csrec_status check(const csrec_measurement *m, csrec_error *error) {
+    const int64_t values = csrec_measurement_values(m);
+    csrec_status status = csrec_measurement_check_points(m, "measurement", error);
+    for (int64_t i = 0; i < values && !status; i++)
+        if (fabs(m->y[i]) > LARGEST)
+            status = csrec_fail(error, CSREC_DATA,
+                                "measurement: y has the value %g, beyond 1e150, of which no errors "
+                                "are told; divide y by a power of 10",
+                                m->y[i]);
+    return status;
+}
+
 typedef struct uncertainty_job {
     const csrec_recover_options *options;
     const double *signal;
@@ -247,7 +262,7 @@ csrec_status csrec_uncertainty_promise(const csrec_measurement *measurement,
     if (csrec_law_is_on(&options->law))
         return csrec_law_promise(measurement, options, signal, uncertainty, promise, error);
     uncertainty_job j = {.options = options, .signal = signal, .map = uncertainty};
-    csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
+    csrec_status status = check(measurement, error);
     if (status) return status;
     csrec_shape_count(&measurement->shape, &j.entries);
     for (int64_t i = 0; i < j.entries * measurement->channels && uncertainty; i++)
@@ -333,7 +348,7 @@ csrec_status csrec_recover_expecting(const csrec_measurement *measurement,
                          .report = report,
                          .all = measurement,
                          .wanted = *made};
-    csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
+    csrec_status status = check(measurement, error);
     if (status) return status;
     csrec_shape_count(&measurement->shape, &j.entries);
     memset(density, 0, (size_t)j.entries * sizeof *density);
