@@ -36,7 +36,7 @@ def parser(description, json, **options):
     values, False and None are switches without and with a value."""
     made = argparse.ArgumentParser(description=description,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
-    made.add_argument("--build", default=str(ROOT / "build"))
+    made.add_argument("--build", default=os.environ.get("CSRECOVER_TOOLS", str(ROOT / "build")))
     made.add_argument("--json", default=json)
     for name, default in options.items():
         default, told = default if isinstance(default, tuple) else (default, None)

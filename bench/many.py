@@ -18,14 +18,17 @@ import common
 
 RATE = 0.25
 
-# Runs a command and prints the most memory that it had, in KiB.
+# Runs a command and writes the most memory that it had, in KiB, and its seconds, by the clock and of the
+# processors.
 RANK = """
-import os, subprocess, sys
+import os, subprocess, sys, time
+start = time.perf_counter()
 process = subprocess.Popen(sys.argv[2:], stdout=subprocess.DEVNULL, close_fds=False)
-_, status, usage = os.wait4(process.pid, 0)
+_, status, used = os.wait4(process.pid, 0)
+wall = time.perf_counter() - start
 name = os.environ.get("OMPI_COMM_WORLD_RANK") or os.environ.get("PMI_RANK") or "0"
 with open(f"{sys.argv[1]}.{name}", "w") as file:
-    file.write(str(usage.ru_maxrss))
+    file.write(f"{used.ru_maxrss} {wall} {used.ru_utime + used.ru_stime}")
 sys.exit(os.waitstatus_to_exitcode(status))
 """
 
@@ -33,11 +36,11 @@ sys.exit(os.waitstatus_to_exitcode(status))
 def scene(height, width):
     """Waves, steps and discs."""
     x = np.arange(width, dtype=np.float32)
+    waves, steps = 100 + 40 * np.sin(0.03 * x), [20 * ((x // 64 + odd) % 2) for odd in (0, 1)]
+    discs = [25 * (np.hypot(x % 211 - 100, y - 110) < 60) for y in range(min(height, 223))]
     made = np.empty((height, width), np.float32)
     for y in range(height):
-        made[y] = (100 + 40 * np.sin(0.03 * x) + 30 * np.cos(0.02 * y)
-                   + 20 * ((x // 64 + y // 64) % 2)
-                   + 25 * (np.hypot(x % 211 - 100, y % 223 - 110) < 60))
+        made[y] = waves + 30 * np.cos(0.02 * y) + steps[y // 64 % 2] + discs[y % 223]
     return made
 
 
@@ -49,25 +52,28 @@ def make(path, height, width, seed):
 
 
 class Runner:
-    def __init__(self, build, folder, mpirun):
+    def __init__(self, build, folder, mpirun, backend="cpu"):
         self.tool, self.mpirun = str(Path(build).resolve() / "csrecover"), mpirun
-        self.folder = Path(folder)
+        self.folder, self.backend = Path(folder), backend
         self.environment = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1",
                                 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                                 OMPI_MCA_rmaps_base_oversubscribe="1",
                                 PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe")
 
     def once(self, ranks, words):
-        """Seconds, and the MiB of the rank with the most."""
+        """Seconds, with the launcher of several ranks, the MiB of the rank with the most, and the
+        seconds of the processors."""
         peak = self.folder / "peak"
         for old in self.folder.glob("peak.*"):
             old.unlink()
         launcher = [self.mpirun, "-n", str(ranks)] if ranks > 1 else []
         start = time.perf_counter()
         subprocess.run([*launcher, sys.executable, "-c", RANK, peak, self.tool, *words, "-q",
-                        "--backend", "cpu"], env=self.environment, check=True, cwd=self.folder)
+                        "--backend", self.backend], env=self.environment, check=True, cwd=self.folder)
         seconds = time.perf_counter() - start
-        return seconds, max(int(one.read_text()) for one in self.folder.glob("peak.*")) / 1024
+        peak, wall, used = zip(*(map(float, one.read_text().split())
+                                 for one in self.folder.glob("peak.*")))
+        return seconds if launcher else wall[0], max(peak) / 1024, sum(used)
 
     def rows(self, name, counts, repeats, words_of, outputs_of):
         """A row for each number of ranks; words_of(ranks): the command, outputs_of(ranks): its

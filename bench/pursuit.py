@@ -1,12 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """pursuit.py - exact Matching Pursuit on one core: nanoseconds an atom by size and signal, beside
-an iteration of the paper's loop; and one signal as large as this machine takes, its seconds and
-memory, into scale.json beside the other file. An atom's time is what a run takes longer than one of
-a single atom."""
-import time
-from pathlib import Path
-
+an iteration of the paper's loop. An atom's time is what a run takes longer than one of a single
+atom."""
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
@@ -77,42 +73,10 @@ def speed(largest):
                            "speedup_levels": loop[columns] / many if columns in loop else None}
 
 
-def resident(field="VmRSS"):
-    status = Path("/proc/self/status").read_text()
-    return 1024 * int(status.split(f"{field}:")[1].split()[0])
-
-
-def scale(log_n):
-    """One atom first: the time beyond it is that of the others. Memory is what the process has more
-    than with rows and y, which are counted by their bytes."""
-    import csrecover
-    n, rng = 1 << log_n, np.random.default_rng(1)
-    rows = drawn(rng, log_n + 2, n)
-    y = values("picture", rng, rows, log_n + 2)
-    for columns in ("two-sided", "paper"):
-        before, start = resident(), time.perf_counter()
-        A = csrecover.Haar(rows, columns=columns, backend="cpu")
-        made, held = time.perf_counter(), resident() - before
-        Path("/proc/self/clear_refs").write_text("5")
-        solve(A, y, 1)
-        first = time.perf_counter()
-        atoms = solve(A, y, n // 20)
-        ended, peak = time.perf_counter(), resident("VmHWM") - before
-        del A
-        yield {"columns": columns, "n": n, "levels": log_n + 2, "atoms": atoms,
-               "seconds_operator": made - start, "seconds_first": first - made,
-               "seconds_all": ended - first,
-               "ns_atom": 1e9 * (ended - 2 * first + made) / (atoms - 1),
-               "operator_bytes_sample": held / n, "bytes_sample": 16 + peak / n}
-
-
 def main():
-    arguments = common.arguments(__doc__, "pursuit.json", largest=(22, "log2 of the samples"),
-                                 samples=(26, "log2 of those of the largest signal"))
+    arguments = common.arguments(__doc__, "pursuit.json", largest=(22, "log2 of the samples"))
     common.load(arguments.build)
     common.save(arguments, pursuit=list(speed(arguments.largest)))
-    arguments.json = str(Path(arguments.json).with_name("scale.json"))
-    common.save(arguments, scale=list(scale(arguments.samples)))
 
 
 if __name__ == "__main__":

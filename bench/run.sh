@@ -3,7 +3,8 @@
 # run.sh [NAME|all] [OPTION...] - builds the default preset and measures on the CPU; results go to
 # bench/results, tables to the terminal. Options go to the program; those in Python tell theirs, and what
 # they measure, by --help:
-#   speed       pursuits, and the memory of a large one; --largest LOG2N, --samples LOG2N
+#   speed       pursuits; --largest LOG2N
+#   growth      seconds and memory by size: signals, pictures, files, frames; --backend cuda, --seconds S
 #   many, parts                 ranks on one machine, and memory by the format of the files
 #   pictures, peers, sidebyside, presets, noise, uncertainty, intervals   pictures
 #   rounds      measuring in rounds
@@ -21,7 +22,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
-names='speed many parts pictures peers sidebyside presets noise laws uncertainty intervals rounds operators phase'
+names='speed growth many parts pictures peers sidebyside presets noise laws uncertainty intervals rounds operators phase'
 names="$names learn estimate silences smooth defaults renderer renderer_film web set11 brains"
 what=${1:-all}
 [ $# -eq 0 ] || shift

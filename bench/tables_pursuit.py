@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tables_pursuit.py - tables of pursuits and of what ranks share, for tables.py."""
+import math
+import statistics
+
 from table_text import named, number, power, seconds, shown, table
 
 
@@ -25,16 +28,56 @@ def speed(data):
         f"{named(data['machine'])}; bench/run.sh speed.")
 
 
-@shown("scale")
-def scale(data):
-    rows = [(r["columns"], power(r["n"]), power(1 << r["levels"]), f"{r['atoms']:,}",
-             *(f"{r[k]:.1f}" for k in ("seconds_operator", "seconds_first", "seconds_all")),
-             number(r["ns_atom"]), f"{r['operator_bytes_sample']:.1f}", f"{r['bytes_sample']:.1f}",
-             f"{24 * 2 ** 30 / r['bytes_sample'] / 1e6:,.0f} M") for r in data["scale"]]
-    header = ("columns", "N", "M", "atoms", "s operator", "s to the first atom", "s all atoms",
-              "ns an atom", "bytes a sample, operator", "... with pursuit, rows and y",
-              "largest N in 24 GiB")
-    return table(header, rows) + f"\n\nOne core. {named(data['machine'])}; bench/run.sh speed."
+# Series of growth.py, and their unit.
+PLOTS = {"signal": "samples", "pictures": "pixels", "files": "files", "frames": "frames"}
+
+
+def lines_of(machines, series):
+    """Machine, what, how and rows by size of each line of a plot."""
+    for data in machines:
+        own = [r for r in data["rows"] if r["series"] == series]
+        for what, how in dict.fromkeys((r["what"], r["how"]) for r in own):
+            rows = [r for r in own if (r["what"], r["how"]) == (what, how)]
+            yield data["machine"], what, how, sorted(rows, key=lambda r: r["size"])
+
+
+def fit(rows):
+    """Slope of the logarithms of seconds over sizes, and the sum of squares that the line leaves."""
+    x, y = ([math.log(r[key]) for r in rows] for key in ("size", "seconds"))
+    slope, offset = statistics.linear_regression(x, y)
+    return slope, sum((b - slope * a - offset) ** 2 for a, b in zip(x, y))
+
+
+def knee(rows):
+    """The row where two lines meet that leave least; None of fewer than four."""
+    return min(range(1, len(rows) - 1), key=lambda k: fit(rows[:k + 1])[1] + fit(rows[k:])[1],
+               default=None) if len(rows) > 3 else None
+
+
+def span(rows, key, form):
+    return " to ".join(dict.fromkeys(form(row[key]) for row in (rows[0], rows[-1])))
+
+
+@shown("growth")
+def growth(data):
+    """A row for each line of the plots: slopes, and the memory of one more of the series' unit."""
+    def size(n):
+        return f"{math.isqrt(n)}^2" if series == "pictures" else power(n) if series == "signal" else f"{n:,}"
+    found = []
+    for series, unit in PLOTS.items():
+        for _, what, how, rows in lines_of(data["machines"], series):
+            at, (a, b) = knee(rows), (rows[-2:] if len(rows) > 1 else rows * 2)
+            more = 2 ** 20 * max(b["peak_mib"] - a["peak_mib"], 0) / max(b["size"] - a["size"], 1)
+            slopes = [f"{fit(part)[0]:.2f}" for part in ((rows[:at + 1], rows[at:]) if at else [rows])
+                      if len(part) > 1]
+            found.append((f"{series}, {what}, {how}", span(rows, "size", size),
+                          span(rows, "seconds", seconds), ", ".join(slopes) or "-",
+                          size(rows[at]["size"]) if at else "-", span(rows, "peak_mib", number),
+                          number(more, "{:,.3g}")))
+    header = ("line", "size", "seconds", "slopes", "knee", "MiB", "bytes one more")
+    return table(header, found) + "\n\n" + " ".join(
+        f"{m['machine']['device'] or 'CPU'}: {named(m['machine'])}."
+        for m in data["machines"]) + " bench/growth.py."
 
 
 def scaling(data, kind):

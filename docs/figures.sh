@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# figures.sh BUILD [README|theory] - makes the pictures of README.md and docs/choosing.md (docs/figures/*.png)
+# figures.sh BUILD [README|theory|growth] - makes the pictures of README.md and docs/choosing.md (docs/figures/*.png)
 # and writes the tables beside them, from a scene that is traced, sampled and recovered here. Some
 # minutes. README: its pictures alone, the words below the first, and samples/example.*. theory: those of
-# docs/theory.md and docs/csbench.md, with bench/results/phase.json; some minutes.
+# docs/theory.md and docs/csbench.md, with bench/results/phase.json; some minutes. growth: those of
+# docs/growth.md, from bench/results/growth.json; needs Matplotlib.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(cd "$1" && pwd)
@@ -78,6 +79,9 @@ example() {
     place first README.md <"$work/first"
 }
 
+if [ "${2:-}" = growth ]; then
+    exec python3 bench/growth.py --json bench/results/growth.json --draw docs/figures
+fi
 if [ "${2:-}" = theory ]; then
     python3 bench/phase.py --build "$build" --json bench/results/phase.json --figures docs/figures
     python3 bench/tables.py docs/theory.md docs/csbench.md

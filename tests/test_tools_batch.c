@@ -35,10 +35,12 @@ TEST(a_bad_file_stops_nothing) {
 
 TEST(several_are_one_json) {
     make_scans();
-    assert_int_equal(run("$R a.npz bad.npz c.npz -s 1 -o out2/ --json"), 1);
+    assert_int_equal(run("$R a.npz -s 1 bad.npz -o out2/ c.npz --json"), 1);
     const char *text = read_text("out");
     assert_non_null(strstr(text, "\"files\": ["));
     assert_non_null(strstr(text, "\"status\": \"failed\",\n      \"error\": \"bad.npz: "));
+    assert_non_null(strstr(text, "\"command\": \"csrecover a.npz -s 1 -o out2/ --json\""));
+    assert_non_null(strstr(text, "\"command\": \"csrecover -s 1 -o out2/ c.npz --json\""));
     assert_non_null(strstr(text, "\"recovered\": 2,\n  \"skipped\": 0,\n  \"failed\": 1,"));
     run_well("$R a.npz c.npz --info --json");
     says("out", "\"status\": \"described\"");

@@ -20,22 +20,19 @@ static void put_word(FILE *file, const char *word) {
     fputc('\'', file);
 }
 
-/* Operands point into the words. */
-static bool is_other_input(const cli_job *job, const char *word) {
-    const cli_operands *inputs = &job->a->inputs;
-    if (job->request->frames) return false;
-    for (int i = 0; i < inputs->n; i++)
-        if (inputs->text[i] == word) return word != job->input;
-    return false;
-}
-
+/* Operands point into the words, in their order; of several files each has its own command. */
 char *cli_job_command(const cli_job *job) {
+    const cli_operands *inputs = &job->a->inputs;
+    const bool own = !job->a->merge && !job->request->frames;
     cli_text text;
     if (!cli_text_open(&text)) return NULL;
     fputs(job->request->all->name, text.file);
-    for (int i = 1; i < job->request->n_words; i++)
-        if (job->a->merge || !is_other_input(job, job->request->words[i]))
-            put_word(text.file, job->request->words[i]);
+    for (int i = 1, next = 0; i < job->request->n_words; i++) {
+        const char *word = job->request->words[i];
+        const bool input = own && next < inputs->n && word == inputs->text[next];
+        next += input;
+        if (!input || word == job->input) put_word(text.file, word);
+    }
     return cli_text_close(&text) ? text.bytes : NULL;
 }
 
