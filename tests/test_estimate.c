@@ -66,6 +66,7 @@ static void set(const one_case *c, const csrec_measurement *m, csrec_recover_opt
     o->solve.stop.atoms = c->atoms;
     o->threads = c->threads;
     o->memory = c->memory;
+    o->backend = "cpu"; /* of a device nothing is estimated */
 }
 
 #define PLANE(h, w) .shape = {2, {h, w}}
