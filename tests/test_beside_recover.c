@@ -161,8 +161,7 @@ TEST(tiles_have_their_guides) {
     o.tile = 160000;
     const double *tiled = recover(&d.m, &o, &report);
     assert_true(report.estimate.tiles > 1);
-    const double differ = check_rms(d.entries, tiled, whole);
-    assert_true(differ < 0.1 * check_rms(d.entries, whole, d.truth));
+    assert_true(check_rms(d.entries, tiled, whole) < 0.1 * check_rms(d.entries, whole, d.truth));
     const csrec_task task = {.options = &o,
                              .shape = d.m.shape,
                              .entries = d.entries,

@@ -307,8 +307,7 @@ static io_bytes old_file(void) {
     put_text(dataset, "CLASS", "something else", true);
     H5Dclose(dataset);
     H5Fclose(file);
-    io_bytes b = io_load(path);
-    return b;
+    return io_load(path);
 }
 
 /* The index of chunks and the heap of texts have sizes that libhdf5 trusts. */

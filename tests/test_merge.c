@@ -138,8 +138,7 @@ TEST(types_hold_the_means) {
         const csrec_measurement *parts[] = {&one, &two};
         assert_ok(csrec_measurement_merge(2, parts, &merged, NULL, NULL));
         assert_true(merged.y[0] == (y[0] + z[0]) / 2 && merged.y[1] == 20);
-        csrec_dtype mean = round < 2 ? CSREC_F32 : CSREC_F64;
-        assert_int_equal(merged.dtype, round % 2 ? mean : type);
+        assert_int_equal(merged.dtype, round % 2 ? (round < 2 ? CSREC_F32 : CSREC_F64) : type);
         assert_true(merged.scale[1] == (round == 1 ? 255 : 0));
         csrec_measurement_clear(&merged);
     }

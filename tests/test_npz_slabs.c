@@ -79,8 +79,7 @@ static io_bytes mask_bytes(const scan *s) {
                  (long long)s->shape.dim[a]);
     strcat(shape, ")");
     for (int64_t i = 0; i < s->n; i++) mask[s->index[i]] = 1;
-    io_bytes b = io_npy_u1("|b1", shape, s->entries, mask);
-    return b;
+    return io_npy_u1("|b1", shape, s->entries, mask);
 }
 
 typedef struct how {
@@ -103,8 +102,7 @@ static const char *save(const scan *s, kind k, how h) {
     io_zip_add(&zip, "y.npy", y_bytes(s, h.fortran), h.y);
     io_zip_add(&zip, "sigma.npy", io_npy_f8(1, (double[]){0.25}), (io_zip_how){.deflate = true});
     ENDS_BY(io_free) io_bytes bytes = io_zip_finish(&zip, zip64);
-    const char *path = io_save("scan.npz", bytes.data, bytes.size);
-    return path;
+    return io_save("scan.npz", bytes.data, bytes.size);
 }
 
 static csrec_slab_file *open_scan(const char *path, csrec_measurement *form) {

@@ -72,8 +72,7 @@ static void check_model(const csrec_model *model, int64_t n, const double *mean,
 }
 
 static csrec_model *learn(int64_t m, int64_t n, const float *X, csrec_learn_options options) {
-    source s = {.X = X, .m = m, .n = n};
-    csrec_data data = {m, n, read_source, &s};
+    csrec_data data = {m, n, read_source, &(source){.X = X, .m = m, .n = n}};
     csrec_model *model = NULL;
     assert_well(csrec_pca_learn(&data, &options, &model, NULL, &told));
     return model;

@@ -30,8 +30,7 @@ static bool fourier_is_built(void) {
     csrec_shape shape = {1, {4}};
     csrec_operator_spec spec = {.name = "fourier", .shape = &shape, .m = 4};
     ENDS_BY(end_operator) csrec_operator *A = NULL;
-    csrec_status status = csrec_operator_create(&spec, &A, NULL);
-    return status == CSREC_OK;
+    return csrec_operator_create(&spec, &A, NULL) == CSREC_OK;
 }
 
 /* All rows of a matrix of each block of the picture. */

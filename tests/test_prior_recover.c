@@ -160,8 +160,7 @@ static float *fit_ahead(const csrec_model *model, bool ahead, int64_t *count) {
     const csrec_prior_samples s = {1, EXTENT, EXTENT, values, known, .tone = 1.0f, .threads = 3};
     assert_well(csrec_prior_pass_create(&(csrec_prior_from){.model = model}, 1, 1, &cpu, &options,
                                         EXTENT, EXTENT, &pass, &told));
-    const csrec_prior_part part = {&s, pass.multiple};
-    const csrec_fit_source source = csrec_prior_source(&part);
+    const csrec_fit_source source = csrec_prior_source(&(csrec_prior_part){&s, pass.multiple});
     const csrec_fit_options fit = {5, .copies = 4, .rate = 1e-3, .threads = 3, .ahead = ahead};
     csrec_call call;
     int64_t done;

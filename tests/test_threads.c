@@ -87,8 +87,7 @@ static void run_little(uint64_t seed) {
 static void learn(uint64_t seed, int threads, int64_t length, double *components) {
     OWNED float *X = malloc((size_t)(ROWS * length) * sizeof *X);
     for (int64_t i = 0; i < ROWS * length; i++) X[i] = (float)check_normal(&seed);
-    source s = {.X = X, .m = ROWS, .n = length};
-    csrec_data data = {ROWS, length, read_source, &s};
+    csrec_data data = {ROWS, length, read_source, &(source){.X = X, .m = ROWS, .n = length}};
     csrec_learn_options o = {.components = 4, .threads = threads, .backend = "cpu"};
     ENDS_BY(end_model) csrec_model *model;
     csrec_error error;

@@ -242,8 +242,7 @@ TEST(wrong_files_are_refused) {
 TEST(others_refuse) {
     ENDS_BY(drop) made t;
     draw_measurement("hadamard", &t);
-    const int64_t values = csrec_measurement_signal_values(&t.m);
-    double sigma, *signal = calloc((size_t)values, sizeof *signal);
+    double sigma, *signal = calloc((size_t)csrec_measurement_signal_values(&t.m), sizeof *signal);
     csrec_doubts doubts;
     const csrec_measurement *parts[] = {&t.m, &t.m};
     csrec_measurement merged;

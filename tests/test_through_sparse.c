@@ -173,8 +173,7 @@ TEST(pursuits) {
 
 /* y of a random signal, so that every bound can be met. */
 static void measure_a_signal(problem *p) {
-    const int64_t values = csrec_measurement_signal_values(&p->m);
-    double *x = kept_normals(&seed, values);
+    double *x = kept_normals(&seed, csrec_measurement_signal_values(&p->m));
     csrec_status status = csrec_measurement_simulate(&p->m, x, p->m.y, NULL);
     assert_true(status == CSREC_OK || status == CSREC_UNSUPPORTED); /* built without transforms */
 }

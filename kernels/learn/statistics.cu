@@ -88,8 +88,7 @@ csrec_status csrec_cuda_statistics_reset(csrec_cuda_statistics *s, csrec_error *
         CSREC_CUDA_EACH(clear_columns, s->n, 128, error, s->n, s->sum, s->low, s->high);
     s->ranged = true;
     if (status || !s->has_covariance) return status;
-    const size_t bytes = (size_t)(s->n * s->n) * sizeof(double);
-    return csrec_cuda_clear(s->covariance.C, bytes, NULL, error);
+    return csrec_cuda_clear(s->covariance.C, (size_t)(s->n * s->n) * sizeof(double), NULL, error);
 }
 
 csrec_status csrec_cuda_statistics_add_mean(csrec_cuda_statistics *s, int64_t m, const float *X,

@@ -16,16 +16,14 @@
 #include "files/npy/npy.h"
 
 static csrec_status open_failed(const char *name, csrec_error *error) {
-    const char *remedy = csrec_errno_remedy(errno, "check the name");
     return csrec_fail(error, CSREC_FILE, "%s: cannot be opened (%s); %s", name, strerror(errno),
-                      remedy);
+                      csrec_errno_remedy(errno, "check the name"));
 }
 
 csrec_status csrec_read_failed(const char *name, csrec_error *error) {
     const int reason = errno ? errno : EIO;
-    const char *remedy = csrec_errno_remedy(reason, "check the file and its disk");
     return csrec_fail(error, CSREC_FILE, "%s: cannot be read (%s); %s", name, strerror(reason),
-                      remedy);
+                      csrec_errno_remedy(reason, "check the file and its disk"));
 }
 
 bool csrec_path_is_regular(const char *path) {

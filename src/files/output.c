@@ -147,9 +147,8 @@ csrec_status csrec_files_add_bytes(csrec_files *files, const char *path, const v
 
 csrec_status csrec_output_failed(const char *name, csrec_error *error) {
     const int reason = errno ? errno : EIO;
-    const char *remedy = csrec_errno_remedy(reason, "check the folder and the disk");
     return csrec_fail(error, CSREC_FILE, "%s: cannot be written (%s); %s", name, strerror(reason),
-                      remedy);
+                      csrec_errno_remedy(reason, "check the folder and the disk"));
 }
 
 static bool open_temporary(csrec_output *output, mode_t mode) {

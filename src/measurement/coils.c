@@ -254,8 +254,7 @@ static double strongest(int64_t coils, const double *M, double *v, double *w) {
         memset(w, 0, 2 * (size_t)coils * sizeof *w);
         for (int64_t c = 0; c < coils; c++)
             for (int64_t d = 0; d < coils; d++) { /* M is Hermitian: conj(M(d, c)) */
-                const double *z = M + 2 * (d * coils + c);
-                add_product(v + 2 * d, z, w + 2 * c);
+                add_product(v + 2 * d, M + 2 * (d * coils + c), w + 2 * c);
             }
         length = sqrt(csrec_squares(2 * coils, w));
         if (!(length > 0.0)) return 0.0;

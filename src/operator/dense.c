@@ -226,8 +226,7 @@ static csrec_status dense_adjoint(const csrec_operator *A, const double *y, doub
     if (A->complex_x) return dense_adjoint_on(A, 1, NULL, y, x);
     const csrec_dense *d = A->data;
     const csrec_dense_simd *simd = csrec_dense_simd_choose();
-    const int threads = csrec_threads_for(A->m * A->n >> 4, 0);
-#pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(A->m * A->n >> 4, 0))
     for (int64_t j = 0; j < A->n; j++) x[j] = simd->dot(A->m, d->columns + j * A->m, y);
     return CSREC_OK;
 }

@@ -41,8 +41,7 @@ static bool poll(const csrec_progress *now, void *context) {
 
 static csrec_status check(measuring *j, csrec_error *error) {
     const csrec_adaptive_options *o = &j->o;
-    csrec_status status = csrec_shape_count(&j->m->shape, &j->entries);
-    if (status || j->m->channels < 1)
+    if (csrec_shape_count(&j->m->shape, &j->entries) || j->m->channels < 1)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "an adaptive measurement needs a shape and channels");
     if (o->budget < 1 || o->budget > j->entries)

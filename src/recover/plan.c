@@ -63,8 +63,7 @@ static double held_bytes(const csrec_tiling *tiling, const csrec_task *task, boo
     double whole = csrec_signal_bytes(task);
     if (!slabs) return whole;
     double rows = (double)csrec_tiling_largest(tiling).dim[0], all = (double)task->shape.dim[0];
-    double samples = 2.0 + 1.0 / (double)task->channels;
-    return whole * (rows / all) * (1.0 + task->rate * samples + 2.0);
+    return whole * (rows / all) * (1.0 + task->rate * (2.0 + 1.0 / (double)task->channels) + 2.0);
 }
 
 /* Smaller tiles than the usual ones while these do not fit into memory. */

@@ -194,8 +194,7 @@ static bool throw_all(search *s, double scale) {
 /* As many darts as surely find a place: each that is taken is in the way of no more than the cube
  * around it has entries. */
 static double surely(const search *s, double scale) {
-    const double reach = kept_at(s, scale, s->widest);
-    const int64_t root = csrec_root((int64_t)ceil(fmax(reach, 1.0)) - 1);
+    const int64_t root = csrec_root((int64_t)ceil(fmax(kept_at(s, scale, s->widest), 1.0)) - 1);
     return pow((double)(2 * root + 1), s->dims) * (double)s->count;
 }
 

@@ -60,9 +60,8 @@ static csrec_status fista_create(csrec_run *run, csrec_error *error) {
     if (status) return status;
     status = csrec_l1_read(run, &o->s, error);
     if (status) return status;
-    bool leaps = may_leap(run->options->stop.atoms);
     if (csrec_l1_steps_create(&o->s, &o->steps) ||
-        (leaps && csrec_l1_newton_create(&o->s, &o->newton)))
+        (may_leap(run->options->stop.atoms) && csrec_l1_newton_create(&o->s, &o->newton)))
         return CSREC_MEMORY;
     o->debias = csrec_run_param(run, "debias") != 0.0;
     if (o->debias && o->s.nonnegative)

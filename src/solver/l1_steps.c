@@ -190,8 +190,7 @@ static void extrapolate(csrec_l1_steps *o) {
 }
 
 double csrec_l1_steps_rounding(const csrec_l1_steps *o) {
-    const double size = sqrt(o->L * csrec_squares(o->s->A->n, o->s->x));
-    return sqrt(o->L) * o->rounding * (o->size_y + size);
+    return sqrt(o->L) * o->rounding * (o->size_y + sqrt(o->L * csrec_squares(o->s->A->n, o->s->x)));
 }
 
 bool csrec_l1_steps_step(csrec_l1_steps *o) {

@@ -148,8 +148,7 @@ csrec_status csrec_cuda_sum_pass(csrec_cuda_job *j, const csrec_cuda_pass *p) {
     csrec_status status = CSREC_OK;
     if (!csrec_grids_chain_shared(&j->chain))
         return p->add ? p->add(p->context, 0, j->entries, j->error) : CSREC_OK;
-    int64_t most = csrec_grids_chain_chunk(&j->chain, 0);
-    double *values = malloc((size_t)most * sizeof *values);
+    double *values = malloc((size_t)csrec_grids_chain_chunk(&j->chain, 0) * sizeof *values);
     if (!values) return csrec_fail(j->error, CSREC_MEMORY, "out of memory for a message");
     for (int64_t at = 0, count; !status && (count = csrec_grids_chain_chunk(&j->chain, at)) > 0;
          at += count)

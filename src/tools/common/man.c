@@ -159,8 +159,7 @@ static void print_option(const cli_option *option) {
     printf(".TP\n");
     if (option->letter) printf("\\fB\\-%c\\fR, ", option->letter);
     char name[64];
-    int length = snprintf(name, sizeof name, "--%s", option->name);
-    put_text(name, (size_t)length, false);
+    put_text(name, (size_t)snprintf(name, sizeof name, "--%s", option->name), false);
     if (option->argument) printf(" \\fI%s\\fR", option->argument);
     printf("\n");
     char text[CLI_FILLED];

@@ -14,8 +14,7 @@
 static void keep_whole(cli_signal *signal) {
     for (int64_t i = 0; i < signal->entries; i++) {
         const uint8_t *own = signal->alpha + i * signal->channels;
-        const bool whole = !memchr(own, 0, (size_t)signal->channels);
-        signal->alpha[i] = whole;
+        signal->alpha[i] = !memchr(own, 0, (size_t)signal->channels);
     }
 }
 

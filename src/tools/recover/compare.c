@@ -19,11 +19,10 @@ const char *cli_simple_words(const cli_job *job) {
 
 /* About a second for a million values; of larger signals the page goes without it. */
 static bool is_comparable(const cli_job *job) {
-    const int64_t most = (int64_t)1 << 22;
     return job->out.page && job->result.signal && cli_job_has_points(job) && !job->a->labels &&
            !cli_job_is_empty(job) && !cli_interrupted() &&
            job->result.report.outcome != CSREC_INTERRUPTED &&
-           cli_signal_values(&job->in.measurement) <= most;
+           cli_signal_values(&job->in.measurement) <= (int64_t)1 << 22;
 }
 
 /* Linear of one axis, harmonic of more: what a reader would do without this program. */

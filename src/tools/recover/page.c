@@ -38,9 +38,8 @@ static void put_object(const cli_page *p) {
 
 static void put_samples(const cli_page *p) {
     const csrec_measurement *m = &p->job->in.measurement;
-    const int64_t entries = cli_entries(m);
     fprintf(p->file, " from %lld samples, %.3g %% of its positions: ", (long long)m->n,
-            100.0 * (double)m->n / (double)entries);
+            100.0 * (double)m->n / (double)cli_entries(m));
 }
 
 /* In units of the samples, and as a PSNR, which an error of 0 does not have. */
