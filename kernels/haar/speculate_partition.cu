@@ -79,8 +79,8 @@ csrec_status csrec_speculate_parts(csrec_speculate_state *s, int32_t most, specu
     });
     if (!status) status = csrec_cuda_clear(memory->base, memory->used, NULL, error);
     if (status) return status;
-    status = CSREC_CUDA_EACH(list_tops, n, BUILD_THREADS, error, job->tree, s->prefix, job->parts);
-    if (status) return status;
+    CSREC_TRY(
+        CSREC_CUDA_EACH(list_tops, n, BUILD_THREADS, error, job->tree, s->prefix, job->parts));
     return CSREC_CUDA_EACH(list_above, tops + 1, BUILD_THREADS, error, job->tree, job->parts);
 }
 

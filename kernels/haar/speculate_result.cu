@@ -97,11 +97,10 @@ csrec_status csrec_speculate_state_atoms(csrec_speculate_state *s,
     int64_t n = s->problem->n, found = 0;
     atom_list list = {};
     list.found = (unsigned long long *)s->prefix;
-    csrec_status status = run_list(s, &list, &found, error);
-    if (status) return status;
+    CSREC_TRY(run_list(s, &list, &found, error));
     csrec_cuda_block block = {};
     csrec_atoms listed = {};
-    status = csrec_cuda_lay(&block, "the list of atoms", error, [&] {
+    csrec_status status = csrec_cuda_lay(&block, "the list of atoms", error, [&] {
         csrec_cuda_take(&block, found, &list.column, &list.coefficient, &list.count);
     });
     list.capacity = found;

@@ -315,8 +315,7 @@ csrec_status csrec_comm_send(csrec_comm *t, int to, int tag, const void *data, s
 csrec_status csrec_comm_receive(csrec_comm *t, int *from, int tag, void **data, size_t *bytes,
                                 csrec_error *error) {
     message *m;
-    csrec_status status = wait_for(t, *from, tag, &m, error);
-    if (status) return status;
+    CSREC_TRY(wait_for(t, *from, tag, &m, error));
     *from = m->from;
     *bytes = m->bytes;
     memmove(m->data, (const head *)m->data + 1, m->bytes);

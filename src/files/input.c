@@ -179,12 +179,11 @@ size_t csrec_input_peek(csrec_input *input, uint64_t offset, uint8_t *to, size_t
 
 csrec_status csrec_input_load(csrec_input *input, csrec_error *error) {
     if (input->bytes) return CSREC_OK;
-    csrec_status status = csrec_memory_check(input->size, 1, input->name, error);
-    if (status) return status;
+    CSREC_TRY(csrec_memory_check(input->size, 1, input->name, error));
     uint8_t *bytes = malloc((size_t)input->size + 1);
     if (!bytes) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
     csrec_reader reader = csrec_input_reader(input);
-    status = csrec_reader_take(&reader, bytes, input->size, input->name, error);
+    csrec_status status = csrec_reader_take(&reader, bytes, input->size, input->name, error);
     if (status) {
         free(bytes);
         return status;

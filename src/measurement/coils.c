@@ -396,11 +396,10 @@ csrec_status csrec_coils_estimate(const csrec_measurement *m, const csrec_coils_
     espirit e = {.m = m, .coils = m->channels};
     if (options) e.o = *options;
     set_defaults(&m->shape, &e.o);
-    csrec_status status = check(m, &e.o, error);
-    if (status) return status;
+    CSREC_TRY(check(m, &e.o, error));
     if (strcmp(m->through->name, "nufft") == 0) return estimate_any(m, &e.o, coils, sigma, error);
     csrec_shape_count(&m->shape, &e.entries);
-    status = find_samples(&e);
+    csrec_status status = find_samples(&e);
     if (!status) status = find_middle(&e, error);
     if (!status && 2 * (e.n < e.P ? e.n : e.P) > 1 << 13)
         status = csrec_fail(error, CSREC_UNSUPPORTED,

@@ -20,8 +20,7 @@ static csrec_status allocate(int64_t channels, csrec_whole *whole, csrec_error *
 csrec_status csrec_whole_of(const csrec_measurement *m, csrec_whole *whole, csrec_error *error) {
     *whole = (csrec_whole){.n = m->n};
     csrec_shape_count(&m->shape, &whole->entries);
-    csrec_status status = allocate(m->channels, whole, error);
-    if (status) return status;
+    CSREC_TRY(allocate(m->channels, whole, error));
     if (m->through) { /* y has other values than the signal */
         memset(whole->least, 0, 2 * (size_t)m->channels * sizeof *whole->least);
         return CSREC_OK;
@@ -46,8 +45,7 @@ csrec_status csrec_whole_copy(const csrec_whole *from, int64_t channels, csrec_w
                               csrec_error *error) {
     *to = *from;
     to->least = NULL;
-    csrec_status status = allocate(channels, to, error);
-    if (status) return status;
+    CSREC_TRY(allocate(channels, to, error));
     memcpy(to->least, from->least, (size_t)channels * sizeof *to->least);
     memcpy(to->most, from->most, (size_t)channels * sizeof *to->most);
     return CSREC_OK;

@@ -52,14 +52,13 @@ static csrec_status dct_check(const csrec_operator_spec *spec, int64_t extent[3]
 static csrec_status dct_create(csrec_operator *A, const csrec_operator_spec *spec,
                                csrec_error *error) {
     int64_t extent[3];
-    csrec_status status = dct_check(spec, extent, error);
-    if (status) return status;
+    CSREC_TRY(dct_check(spec, extent, error));
     csrec_dct *d = csrec_operator_data(A, sizeof *d);
     if (!d) return CSREC_MEMORY;
     d->block = spec->block;
     d->step = spec->step;
     d->blocks = d->size = 1;
-    status = csrec_mask_attach(A, spec, &d->mask, error);
+    csrec_status status = csrec_mask_attach(A, spec, &d->mask, error);
     for (int a = 0; a < 3 && !status; a++) {
         status = axis_create(&A->pool, extent[a], spec->block, spec->step, &d->axis[a]);
         d->blocks *= d->axis[a].count;

@@ -131,8 +131,7 @@ static csrec_status create_complex(csrec_operator *A, const csrec_operator_spec 
 
 static csrec_status dense_create(csrec_operator *A, const csrec_operator_spec *spec,
                                  csrec_error *error) {
-    csrec_status status = dense_check(spec, error);
-    if (status) return status;
+    CSREC_TRY(dense_check(spec, error));
     return (spec->complex_signal ? create_complex : create_real)(A, spec, error);
 }
 

@@ -39,8 +39,7 @@ static void place_blocks(csrec_pool *pool, const csrec_operator_spec *spec, csre
 static csrec_status matrix_create(csrec_operator *A, const csrec_operator_spec *spec,
                                   csrec_error *error) {
     int64_t all, entries;
-    csrec_status status = csrec_rows_of(spec, "matrix", &all, error);
-    if (status) return status;
+    CSREC_TRY(csrec_rows_of(spec, "matrix", &all, error));
     csrec_shape_count(spec->shape, &entries);
     const int64_t blocks = all / spec->m;
     int64_t each = blocks == 1 ? entries : 1;

@@ -57,8 +57,7 @@ static csrec_status check(measuring *j, csrec_error *error) {
 
 static csrec_status prepare(measuring *j, csrec_error *error) {
     csrec_adaptive_options *o = &j->o;
-    csrec_status status = check(j, error);
-    if (status) return status;
+    CSREC_TRY(check(j, error));
     if (!o->rounds) o->rounds = ROUNDS;
     if (!o->first) o->first = (o->budget + FIRST_SHARE - 1) / FIRST_SHARE;
     if (o->recover)
@@ -97,11 +96,10 @@ static csrec_status grow(csrec_measurement *m, int64_t n, csrec_error *error) {
 /* Measures at the positions, and keeps what is measured if all of it is finite. */
 static csrec_status take(measuring *j, const csrec_sampling *next, csrec_error *error) {
     csrec_measurement *m = j->m;
-    csrec_status status = grow(m, m->n + next->n, error);
-    if (status) return status;
+    CSREC_TRY(grow(m, m->n + next->n, error));
     double *y = m->y + m->n * m->channels;
     memcpy(m->index + m->n, next->index, (size_t)next->n * sizeof *m->index);
-    status = j->measure(next->n, next->index, y, j->instrument);
+    csrec_status status = j->measure(next->n, next->index, y, j->instrument);
     if (status) return csrec_fail(error, status, "the instrument could not measure");
     for (int64_t i = 0; i < next->n * m->channels; i++)
         if (!isfinite(y[i]))

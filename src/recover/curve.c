@@ -147,8 +147,7 @@ static csrec_status begin(const csrec_measurement *m, csrec_span span, csrec_cur
     *to = (csrec_curved){.m = *m, .factor = 1.0, .most = most, .above = INFINITY};
     to->m.y = malloc((size_t)values * sizeof *to->m.y);
     if (!to->m.y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    csrec_status status = csrec_values_floor(values, m->y, &to->floor, NULL, error);
-    if (status) return status;
+    CSREC_TRY(csrec_values_floor(values, m->y, &to->floor, NULL, error));
     for (int64_t i = 0; i < values; i++) to->m.y[i] = into(to, m->y[i]);
     if (to->floor == 0.0) drop(NULL, to);
     return CSREC_OK;

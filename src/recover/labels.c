@@ -71,8 +71,7 @@ static csrec_status begin(label_job *j, const csrec_measurement *m,
                           const csrec_recover_options *options, csrec_wanted wanted,
                           csrec_error *error) {
     const csrec_method_type *method;
-    csrec_status status = check(m, options, wanted, error);
-    if (status) return status;
+    CSREC_TRY(check(m, options, wanted, error));
     *j = (label_job){.m = m,
                      .options = *options,
                      .asked = options->solve,
@@ -95,7 +94,7 @@ static csrec_status begin(label_job *j, const csrec_measurement *m,
     CSREC_TAKE(&j->pool, j->share, j->entries);
     CSREC_TAKE(&j->pool, j->best, j->entries);
     if (j->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "labels: out of memory");
-    status = csrec_method_resolve(&j->one, &j->options, false, false, &method, error);
+    csrec_status status = csrec_method_resolve(&j->one, &j->options, false, false, &method, error);
     if (!status && !method) csrec_labels_default(m, false, &j->options);
     return status;
 }

@@ -240,14 +240,12 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
     if (!(plan->method->info.accepts & CSREC_ACCEPTS(SOLVER))) o->solve.solver = NULL;
     plan->bounded = o->solve.stop.epsilon > 0.0 || o->solve.stop.sigma > 0.0 ||
                     csrec_measurement_is_noisy(measurement);
-    status = resolve_l1(o, error);
-    if (status) return status;
+    CSREC_TRY(resolve_l1(o, error));
     if (plan->method->complete) plan->method->complete(measurement, wanted.atoms, o);
     const csrec_solver_type *solver = solver_of(o);
     plan->bounded = plan->bounded || (solver && solver->constrained);
     const csrec_span span = csrec_span_of(measurement);
-    status = csrec_curve_check(measurement, o, span, wanted.atoms, error);
-    if (status) return status;
+    CSREC_TRY(csrec_curve_check(measurement, o, span, wanted.atoms, error));
     o->curve = csrec_curve_possible(measurement, o, span, wanted.atoms);
     csrec_range_resolve(measurement, span, wanted.atoms, options->range, o);
     if (!(o->interval >= 0.0 && o->interval < 100.0))

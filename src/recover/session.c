@@ -361,14 +361,13 @@ csrec_status csrec_session_picture(csrec_session *s, double *signal, csrec_recov
 
 csrec_status csrec_session_expected(csrec_session *s, double *map, double *rms,
                                     csrec_error *error) {
-    csrec_status status = csrec_session_make(s, CSREC_MAKES_SIGNAL, error);
-    if (status) return status;
+    CSREC_TRY(csrec_session_make(s, CSREC_MAKES_SIGNAL, error));
     if (s->frames == 0) return csrec_uncertainty(&s->seen, &s->options, s->signal, map, rms, error);
     const int64_t values = s->entries * s->form.channels;
     double squares = 0.0, *own = map ? map : malloc((size_t)values * sizeof *own);
     csrec_sequence *sequence;
     if (!own) return csrec_fail(error, CSREC_MEMORY, "out of memory for expected errors");
-    status = csrec_session_sequence(s, true, &sequence, error);
+    csrec_status status = csrec_session_sequence(s, true, &sequence, error);
     if (!status) {
         status = csrec_sequence_last(sequence, s->signal, own, NULL, error);
         csrec_sequence_destroy(sequence);

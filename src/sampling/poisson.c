@@ -131,8 +131,7 @@ static csrec_status list_free(const disc *d, int64_t **list, int64_t *n) {
 /* Visits free pixels in random order and takes those still free, until `count`. */
 static csrec_status throw_darts(disc *d) {
     int64_t *list, n;
-    csrec_status status = list_free(d, &list, &n);
-    if (status) return status;
+    CSREC_TRY(list_free(d, &list, &n));
     for (; n && d->n < d->count && !is_stopped(d); n--) {
         int64_t chosen = below(d, n);
         if (!d->blocked[list[chosen]]) add(d, list[chosen]);

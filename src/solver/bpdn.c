@@ -60,8 +60,7 @@ static csrec_status bpdn_create(csrec_run *run, csrec_error *error) {
     csrec_bpdn *o = run->state;
     if (status) return status;
     csrec_rules rules = csrec_rules_of(&run->options->stop, -1, run->A->m, run->y);
-    status = csrec_l1_read(run, &o->s, error);
-    if (status) return status;
+    CSREC_TRY(csrec_l1_read(run, &o->s, error));
     o->goal = sqrt(rules.goal);
     o->tau = csrec_run_param(run, "tau");
     if (o->tau > 0.0 && rules.goal > 0.0)

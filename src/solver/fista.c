@@ -116,14 +116,13 @@ static bool keeps_signs(const fista *o) {
 static csrec_status leap(fista *o) {
     csrec_support *s = &o->s;
     bool found = false;
-    csrec_status status = csrec_l1_newton_find(&o->newton, o->lambda, &found);
-    if (status) return status;
+    CSREC_TRY(csrec_l1_newton_find(&o->newton, o->lambda, &found));
     double here = objective(o, s->x, s->r), there = objective(o, o->newton.x, o->newton.r);
     o->stay = 0;
     o->until *= 2;
     if (!found || !keeps_signs(o) || !(there <= here + 1e-12 * here)) return CSREC_OK;
     memcpy(s->x, o->newton.x, (size_t)s->A->n * sizeof *s->x);
-    status = csrec_support_subtract(s);
+    csrec_status status = csrec_support_subtract(s);
     csrec_l1_steps_restart(&o->steps);
     return status;
 }

@@ -260,13 +260,11 @@ static csrec_status read_values(const csrec_hdf5 *h5, hid_t dataset, const csrec
                                 csrec_image *signal, csrec_error *error) {
     int64_t count = 0;
     uint64_t chunk = 0;
-    csrec_status status = check_storage(h5, dataset, l, &chunk, error);
-    if (status) return status;
+    CSREC_TRY(check_storage(h5, dataset, l, &chunk, error));
     csrec_shape_count(&l->shape, &count);
     uint64_t each = csrec_dtype_size(l->dtype) + 1;
-    status = csrec_memory_check((uint64_t)count * each + chunk, 2, h5->name, error);
-    if (status) return status;
-    status = csrec_array_create(l->dtype, &l->shape, &signal->pixels);
+    CSREC_TRY(csrec_memory_check((uint64_t)count * each + chunk, 2, h5->name, error));
+    csrec_status status = csrec_array_create(l->dtype, &l->shape, &signal->pixels);
     if (status) return csrec_fail(error, status, "%s: out of memory", h5->name);
     bool same = csrec_dtype_size(l->dtype) == csrec_dtype_size(l->stored) && l->dtype < CSREC_F32;
     hid_t type = csrec_hdf5_type(same ? l->stored : l->dtype);
@@ -285,9 +283,8 @@ static csrec_status read_file(csrec_input *input, bool peek, csrec_image *signal
     csrec_hdf5 h5;
     csrec_hdf5_layout l;
     hid_t dataset;
-    csrec_status status = csrec_hdf5_open(input, &h5, error);
-    if (status) return status;
-    status = csrec_hdf5_find(&h5, &dataset, error);
+    CSREC_TRY(csrec_hdf5_open(input, &h5, error));
+    csrec_status status = csrec_hdf5_find(&h5, &dataset, error);
     if (!status) status = csrec_hdf5_layout_read(&h5, dataset, &l, error);
     if (!status && peek)
         signal->pixels = (csrec_array){.dtype = l.dtype, .shape = l.shape, .count = l.count};

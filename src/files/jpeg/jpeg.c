@@ -277,14 +277,13 @@ static csrec_status decode(coder *c) {
 }
 
 static csrec_status read_with(coder *c, csrec_input *input, csrec_error *error) {
-    csrec_status status = csrec_input_load(input, error);
-    if (status) return status;
+    CSREC_TRY(csrec_input_load(input, error));
     c->name = input->name;
     c->error = error;
     c->input = input;
     c->turn = 1;
     c->in.err = errors_of(c);
-    status = decode(c);
+    csrec_status status = decode(c);
     jpeg_destroy_decompress(&c->in);
     free(c->bytes);
     return status;

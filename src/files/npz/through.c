@@ -141,8 +141,7 @@ static csrec_status read_fourier(const csrec_npz *npz, const csrec_shape *shape,
     }
     if (!status) status = read_norm(npz, spec, error);
     if (status || !csrec_npz_has(npz, "coils")) return status;
-    status = read_array(npz, "coils", true, &coils, &seen, error);
-    if (status) return status;
+    CSREC_TRY(read_array(npz, "coils", true, &coils, &seen, error));
     spec->coils = coils;
     spec->n_coils = seen.dim[0];
     bool same = seen.dims == shape->dims + 1;
@@ -181,8 +180,7 @@ static csrec_status read_blur(const csrec_npz *npz, const csrec_shape *shape,
                               csrec_operator_spec *spec, csrec_error *error) {
     csrec_shape seen;
     double *weights = NULL;
-    csrec_status status = read_array(npz, "kernel", false, &weights, &seen, error);
-    if (status) return status;
+    CSREC_TRY(read_array(npz, "kernel", false, &weights, &seen, error));
     spec->filters = weights;
     if (seen.dims != shape->dims)
         return csrec_fail(error, CSREC_DATA,

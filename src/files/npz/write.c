@@ -179,13 +179,11 @@ csrec_status csrec_npz_add(csrec_files *files, const char *path, int count,
     csrec_npz_field all[CSREC_NPZ_FIELDS_MAX + 1];
     char descr[32], *line = NULL;
     zip_sink sink = {.output = &output};
-    csrec_status status = check_count(path, count, error);
-    if (status) return status;
+    CSREC_TRY(check_count(path, count, error));
     memcpy(all, fields, (size_t)count * sizeof *fields);
-    status = csrec_output_open(files, path, CSREC_OUTPUT_SEEK, &output, error);
-    if (status) return status;
+    CSREC_TRY(csrec_output_open(files, path, CSREC_OUTPUT_SEEK, &output, error));
     zip_error_init(&sink.error);
-    status = add_fingerprint(&output, &all[count], descr, &count, &line, error);
+    csrec_status status = add_fingerprint(&output, &all[count], descr, &count, &line, error);
     if (!status) status = write_zip(&sink, count, all, stored, error);
     zip_error_fini(&sink.error);
     free(line);

@@ -163,10 +163,9 @@ static encoder encoder_of(const csrec_image *image, csrec_error *error) {
 
 csrec_status csrec_png_write(csrec_files *files, const char *path, const csrec_image *image,
                              const char *like, csrec_error *error) {
-    csrec_status status = check_picture(path, image, error);
-    if (status) return status;
+    CSREC_TRY(check_picture(path, image, error));
     encoder e = encoder_of(image, error);
-    status = csrec_about_read(like, image, &e.about, error);
+    csrec_status status = csrec_about_read(like, image, &e.about, error);
     if (!status) status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &e.output, error);
     if (!status) {
         status = encode_picture(&e);
@@ -190,15 +189,14 @@ csrec_status csrec_image_write(const char *path, const csrec_image *image, csrec
 
 csrec_status csrec_image_encode(const csrec_image *image, uint8_t **bytes, size_t *n,
                                 csrec_error *error) {
-    csrec_status status = check_picture("picture", image, error);
-    if (status) return status;
+    CSREC_TRY(check_picture("picture", image, error));
     char *text = NULL;
     size_t size = 0;
     encoder e = encoder_of(image, error);
     e.output.name = "picture";
     e.output.file = open_memstream(&text, &size);
     if (!e.output.file) return csrec_fail(error, CSREC_MEMORY, "picture: out of memory");
-    status = encode_picture(&e);
+    csrec_status status = encode_picture(&e);
     /* glibc's fclose succeeds without a text if it has no memory to shrink it to its length. */
     if ((fclose(e.output.file) != 0 || !text) && !status)
         status = csrec_fail(error, CSREC_MEMORY, "picture: out of memory");

@@ -39,11 +39,11 @@ csrec_status csrec_beside_check(const csrec_model *model, const char *name, csre
 static csrec_status open_network(csrec_beside *b, const csrec_prior_from *from,
                                  const csrec_context *context, const csrec_net_options *options,
                                  csrec_error *error) {
-    csrec_status status = csrec_prior_begin(from, 0, &b->use, error);
-    if (status) return status;
+    CSREC_TRY(csrec_prior_begin(from, 0, &b->use, error));
     b->frames = frames_of(b->use.model);
     b->guides = guides_of(b->use.model);
-    status = csrec_prior_start(&b->use, planes_of(b->frames, b->guides), context, options, error);
+    csrec_status status =
+        csrec_prior_start(&b->use, planes_of(b->frames, b->guides), context, options, error);
     b->net = b->use.net;
     if (!status) csrec_net_info(b->net, NULL, &b->multiple, NULL);
     return status;

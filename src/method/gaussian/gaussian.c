@@ -132,8 +132,7 @@ static float value_of(const job *j, int64_t channel, double y) {
 
 static csrec_status set_up(job *j) {
     const csrec_measurement *m = j->m;
-    csrec_status status = allocate(j);
-    if (status) return status;
+    CSREC_TRY(allocate(j));
     j->unit = csrec_tones_unit(m, j->r->whole, j->middle);
     for (int64_t i = 0; i < m->n; i++) {
         j->mask[m->index[i]] = 1;

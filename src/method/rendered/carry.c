@@ -271,10 +271,7 @@ static csrec_status gather(csrec_lights *l, int64_t t, csrec_call *call, csrec_e
     int64_t window[2];
     csrec_film_window(l->film, t, window);
     for (int64_t k = window[0]; k < window[1]; k++) look_at_surfaces(l, k);
-    for (int64_t k = window[0]; k < window[1]; k++) {
-        csrec_status status = recover_alone(l, k, call, error);
-        if (status) return status;
-    }
+    for (int64_t k = window[0]; k < window[1]; k++) CSREC_TRY(recover_alone(l, k, call, error));
     csrec_motions_find(l, window[0], window[1] - 1);
     memset(l->total, 0, (size_t)n * sizeof *l->total);
     memset(l->all.y, 0, (size_t)(n * C) * sizeof *l->all.y);

@@ -237,9 +237,8 @@ static csrec_status solve_size(runner *r, int64_t cell, csrec_error *error) {
     bench_study *study = r->study;
     int32_t counts[BENCH_SOLVERS_MOST];
     if (is_known(study, cell)) return CSREC_OK;
-    csrec_status status = bench_cell_solve(&study->trials, study->m[cell / study->grid],
-                                           study->k[cell], report_size, r, counts, error);
-    if (status) return status;
+    CLI_TRY(bench_cell_solve(&study->trials, study->m[cell / study->grid], study->k[cell],
+                             report_size, r, counts, error));
     for (int s = 0; s < study->trials.n_solvers; s++)
         study->successes[s * sizes_of(study) + cell] = counts[s];
     r->done++;

@@ -140,8 +140,7 @@ static csrec_status open_array(cli_data_file *file, const cli_data_options *o, c
 static csrec_status data_file_open(cli_data_file *file, const cli_data_options *options,
                                    csrec_error *error) {
     bool array = cli_format_has(csrec_format_of(file->path), CSREC_USE_ROWS);
-    csrec_status status = array ? open_array(file, options, error) : open_picture(file, error);
-    if (status) return status;
+    CLI_TRY(array ? open_array(file, options, error) : open_picture(file, error));
     if (options->gray && file->stored != 1 && file->stored != 3)
         return cli_fail(error, CSREC_DATA, "%.300s: --gray needs 3 channels", file->path);
     file->channels = options->gray ? 1 : file->stored;
@@ -222,8 +221,7 @@ static csrec_status read_row(cli_data *d, int64_t row, int *at, float *to, csrec
     while (row >= d->files[*at].first_row + d->files[*at].rows) ++*at;
     const cli_data_file *file = &d->files[*at];
     int64_t inside = row - file->first_row;
-    csrec_status status = hold_picture(d, file, inside / file->patches, error);
-    if (status) return status;
+    CLI_TRY(hold_picture(d, file, inside / file->patches, error));
     if (d->patch[0])
         cut_patch(d, file, inside % file->patches, to);
     else
@@ -237,8 +235,7 @@ static csrec_status read_rows(void *context, int64_t first, int64_t count, float
     int at = 0;
     for (int64_t i = 0; i < count; i++) {
         int64_t row = d->picked.n ? d->picked.index[first + i] : first + i;
-        csrec_status status = read_row(d, row, &at, X + i * d->data.n, error);
-        if (status) return status;
+        CLI_TRY(read_row(d, row, &at, X + i * d->data.n, error));
     }
     return CSREC_OK;
 }
@@ -277,8 +274,7 @@ static csrec_status check_alike(const cli_data *d, const cli_data_file *file, cs
 
 static csrec_status open_file(cli_data *d, int i, csrec_error *error) {
     cli_data_file *file = &d->files[i];
-    csrec_status status = data_file_open(file, d->options, error);
-    if (status) return status;
+    CLI_TRY(data_file_open(file, d->options, error));
     file->patches = 1;
     if (d->patch[0]) {
         file->across = patches_along(file->width, d->patch[1], d->stride);

@@ -119,8 +119,7 @@ csrec_status cli_plot_components(csrec_files *files, const char *path, const csr
     int64_t count = 1 + csrec_model_array(model, "variances")->count;
     if (count > MOST) count = MOST;
     sheet s = {.height = size[0], .width = size[1], .channels = channels};
-    csrec_status status = open_sheet(&s, count, path, error);
-    if (status) return status;
+    CLI_TRY(open_sheet(&s, count, path, error));
     draw_all(&s, model, count);
     return write_sheet(files, &s, path, error);
 }

@@ -263,10 +263,9 @@ csrec_status cli_page_worst(const cli_job *job, const cli_view *view, cli_window
     *window = (cli_window){.side = shorter / 4 < MOST ? shorter / 4 : MOST};
     if (window->side < LEAST || !(r->truth || r->uncertainty)) return CSREC_OK;
     whole.factor = 1;
-    csrec_status status = cli_plane_errors(
-        &job->in.measurement, &whole, r->truth ? r->signal : r->uncertainty, r->truth, &errors);
-    if (status) return status;
-    status = find_in(&errors, window);
+    CLI_TRY(cli_plane_errors(&job->in.measurement, &whole, r->truth ? r->signal : r->uncertainty,
+                             r->truth, &errors));
+    csrec_status status = find_in(&errors, window);
     cli_plane_clear(&errors);
     return status;
 }

@@ -33,8 +33,7 @@ static double ratio_of(double height, double width) {
 static csrec_status open_panel(const cli_page *p, const panel *own, const csrec_image *image) {
     uint8_t *bytes = NULL;
     size_t n = 0;
-    csrec_status status = csrec_image_encode(image, &bytes, &n, p->error);
-    if (status) return status;
+    CLI_TRY(csrec_image_encode(image, &bytes, &n, p->error));
     fprintf(p->file, "<figure id=\"%s\"%s>\n<div class=\"frame\" style=\"--ratio:%.6g\">", own->id,
             own->look ? " data-look=\"1\"" : "",
             ratio_of((double)image->pixels.shape.dim[0], (double)image->pixels.shape.dim[1]));

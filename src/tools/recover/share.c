@@ -327,9 +327,8 @@ static void convert(const writer *w, int64_t count, const double *values, void *
 
 static csrec_status take(void *context, csrec_slab slab, void *to, csrec_error *error) {
     writer *w = context;
-    csrec_status status = make_room(w, slab.count * w->row, error);
-    if (status) return status;
-    status = csrec_slabs_take(w->job->large.slabs, slab, w->values, error);
+    CLI_TRY(make_room(w, slab.count * w->row, error));
+    csrec_status status = csrec_slabs_take(w->job->large.slabs, slab, w->values, error);
     if (status)
         name_input(w->job, error);
     else
@@ -340,8 +339,7 @@ static csrec_status take(void *context, csrec_slab slab, void *to, csrec_error *
 static csrec_status put(void *context, int64_t first, int64_t count, const double *values,
                         csrec_error *error) {
     writer *w = context;
-    csrec_status status = make_room(w, count, error);
-    if (status) return status;
+    CLI_TRY(make_room(w, count, error));
     convert(w, count, values, w->values);
     return csrec_parts_put(w->parts, first, count, w->values, error);
 }
