@@ -72,11 +72,6 @@ TEST(noise_is_told_by_deviation_then_sigma_and_rays) {
     }
 }
 
-static int ascending(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* By ranks, of channel c: the mean around each, times albedo, to mean [n]; the result is kappa.
  * 0.623012 = (erf(sqrt(q / 2)) - sqrt(2 q / pi) exp(-q / 2)) / 0.9, q = 2.7055 the 0.9 quantile of
  * chi^2_1: what is left of its mean without the largest tenth. */
@@ -108,7 +103,7 @@ static double kappa_of(const csrec_measurement *m, const csrec_nearby *t, const 
         if (isnan(light[k]) || first < 0) continue;
         ratio[ratios++] = pow((light[k] - light[first]) * a[k] / mean[k], 2.0) * r;
     }
-    qsort(ratio, (size_t)ratios, sizeof *ratio, ascending);
+    qsort(ratio, (size_t)ratios, sizeof *ratio, check_ascend_reals);
     const int64_t kept = (9 * ratios + 9) / 10;
     for (int64_t k = 0; k < kept; k++) sum += ratio[k];
     return kept ? sum / (double)kept / 0.623012 : 0.0;

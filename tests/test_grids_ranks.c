@@ -71,10 +71,9 @@ static void assert_same_report(const csrec_recover_report *a, const csrec_recove
 }
 
 static csrec_recover_options options_of(int64_t shifts) {
-    csrec_recover_options o = options_by("grids");
+    csrec_recover_options o = options_on_cpu("grids", NULL);
     o.shifts = shifts;
     o.seed = check_next(&seed);
-    o.backend = "cpu";
     o.threads = 1 + (int)check_below(&seed, 2);
     o.solve.stop.epsilon = 0.05;
     return o;

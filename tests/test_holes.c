@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_holes.c - large holes of pictures, which presets fill by what their samples choose. */
 #include "check.h"
-#include "csrec/recover.h"
 
 enum { SIDE = 128, ENTRIES = SIDE * SIDE };
 SEED(seed);

@@ -182,8 +182,7 @@ TEST(every_way_keeps_its_promises) {
             const bool noisy = check_below(&seed, 2);
             if (noisy) b.m.sigma = 5.0 * SIDE; /* 5 tones in the picture */
             for (int i = 0; i < ENTRIES / 2; i++) y[i] += b.m.sigma * check_normal(&seed);
-            csrec_recover_options o = options_by("pnp");
-            o.backend = "cpu";
+            csrec_recover_options o = options_on_cpu("pnp", NULL);
             use_settings(&o.solve, 3, set);
             assert_well(csrec_recover(&b.m, &o, x, NULL, NULL, &told));
             assert_ok(csrec_measurement_simulate(&b.m, x, again, NULL));

@@ -36,11 +36,10 @@ static void recover(uint64_t seed, const char *solver, const char *basis, int th
     m.scale[1] = 255.0;
     for (int64_t k = 0; k < m.n; k++)
         m.y[k] = 100.0 + (double)(m.index[k] % 7 * 9) + check_uniform(&seed);
-    csrec_recover_options o = options_by(NULL);
+    csrec_recover_options o = options_on_cpu(NULL, NULL);
     o.solve.solver = solver;
     o.basis = basis;
     o.threads = threads;
-    o.backend = "cpu";
     if (!solver) o.shifts = 5;
     check_status(csrec_recover(&m, &o, to, NULL, NULL, &error), &error);
 }

@@ -3,7 +3,6 @@
 #include "tools.h"
 
 #include <signal.h>
-#include <sys/stat.h>
 
 static void make_scans(void) {
     static bool made;

@@ -2,10 +2,7 @@
 /* csrecover --sequence: frames in files, in a folder, as they appear, and in one array. */
 #include "tools.h"
 
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <time.h>
 
 SEED(seed);
 

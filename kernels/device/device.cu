@@ -2,7 +2,6 @@
 /* device.cu - CUDA devices, CUDA errors as statuses, and device memory sized before it is
  * allocated. */
 #include <stdio.h>
-#include <string.h>
 
 #include "kernels/device/device.h"
 

@@ -54,10 +54,9 @@ static __global__ void list_atoms(result_job job) {
 static csrec_status run_list(csrec_speculate_state *s, atom_list *atoms, int64_t *found,
                              csrec_error *error) {
     result_job job = {s->tree, s->rows, s->problem->levels, s->rules.units, *atoms};
-    csrec_status status = csrec_cuda_clear(atoms->found, sizeof *atoms->found, NULL, error);
-    if (!status) status = CSREC_CUDA_EACH(list_atoms, s->problem->n, THREADS, error, job);
-    if (!status) status = csrec_cuda_copy(found, atoms->found, sizeof *found, error);
-    return status;
+    CSREC_TRY(csrec_cuda_clear(atoms->found, sizeof *atoms->found, NULL, error));
+    CSREC_TRY(CSREC_CUDA_EACH(list_atoms, s->problem->n, THREADS, error, job));
+    return csrec_cuda_copy(found, atoms->found, sizeof *found, error);
 }
 
 static csrec_status download(const atom_list *from, int64_t n, csrec_atoms *to,

@@ -117,14 +117,10 @@ static csrec_status transform(const frame *f, bool transposed, bool squared, dou
     return status;
 }
 
-static int active_axes(const frame *f) {
-    return (f->a[0].edge > 1) + (f->a[1].edge > 1) + (f->a[2].edge > 1);
-}
-
 /* Starts in the buffer for which the number of passes, even or odd, ends in x. */
 static csrec_status analyze(dct_operator *own, bool squared, const double *signal, double *x,
                             csrec_error *error) {
-    bool even = active_axes(&own->f) % 2 == 0;
+    bool even = ((own->f.a[0].edge > 1) + (own->f.a[1].edge > 1) + (own->f.a[2].edge > 1)) % 2 == 0;
     double *from = even ? x : own->other, *to = even ? own->other : x, *result;
     csrec_status status = CSREC_CUDA_EACH(cut, own->f.n, THREADS, error, own->f, signal, from);
     return status ? status : transform(&own->f, false, squared, from, to, &result, error);

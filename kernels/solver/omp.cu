@@ -235,14 +235,6 @@ static csrec_status receive_part(csrec_cuda_omp_plan *plan, int64_t at, int64_t 
     return status;
 }
 
-static void set_stop(csrec_cuda_omp_plan *plan, const csrec_stop *stop) {
-    double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);
-    plan->p.epsilon = fmax(stop->epsilon, csrec_stop_rounding(stop, plan->m));
-    plan->p.noise = stop->sigma * sqrt((double)plan->m);
-    plan->p.min_coefficient = stop->min_coefficient;
-    plan->p.keep = stop->stagnation > 0.0 ? keep : -1.0;
-}
-
 csrec_status csrec_cuda_omp_run(csrec_cuda_operator *op, csrec_cuda_omp_plan **kept,
                                 const csrec_omp_part *job, const csrec_omp_result *result,
                                 csrec_error *error) {
@@ -254,7 +246,11 @@ csrec_status csrec_cuda_omp_run(csrec_cuda_operator *op, csrec_cuda_omp_plan **k
     }
     if (status) return status;
     csrec_cuda_omp_plan *plan = *kept;
-    set_stop(plan, job->stop);
+    double keep = (1.0 - job->stop->stagnation) * (1.0 - job->stop->stagnation);
+    plan->p.epsilon = fmax(job->stop->epsilon, csrec_stop_rounding(job->stop, plan->m));
+    plan->p.noise = job->stop->sigma * sqrt((double)plan->m);
+    plan->p.min_coefficient = job->stop->min_coefficient;
+    plan->p.keep = job->stop->stagnation > 0.0 ? keep : -1.0;
     for (int64_t at = 0; at < job->count && !status; at += plan->most) {
         int64_t count = job->count - at < plan->most ? job->count - at : plan->most;
         status = csrec_cuda_pipe_send(&plan->pipe, plan->y, job->y + at * plan->m,

@@ -74,12 +74,6 @@ static head take_items(csrec_comm *t, int64_t total, int64_t most) {
     return items;
 }
 
-static void keep(csrec_comm *t, message *m) {
-    m->next = NULL;
-    *t->end = m;
-    t->end = &m->next;
-}
-
 static void drop(message *m) {
     free(m->data);
     free(m);
@@ -105,7 +99,9 @@ static csrec_status answer(csrec_comm *t, message *m, csrec_error *error) {
         t->byes++;
         break;
     default:
-        keep(t, m);
+        m->next = NULL;
+        *t->end = m;
+        t->end = &m->next;
         return CSREC_OK;
     }
     drop(m);

@@ -169,11 +169,6 @@ const csrec_conv2d_engine csrec_conv2d_cpu = {.forward = forward, .backward = ba
 /* Limit of each number; products are limited below. */
 static const int64_t MOST = INT32_MAX;
 
-static csrec_status refuse(csrec_error *error, const char *field, int64_t value) {
-    return csrec_fail(error, CSREC_ARGUMENT, "conv2d: %s = %lld is out of range", field,
-                      (long long)value);
-}
-
 static csrec_status check_ranges(const csrec_conv2d *c, csrec_error *error) {
     const struct {
         const char *field;
@@ -194,7 +189,8 @@ static csrec_status check_ranges(const csrec_conv2d *c, csrec_error *error) {
                   {"threads", c->threads, 0}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (fields[i].value < fields[i].least || fields[i].value > MOST)
-            return refuse(error, fields[i].field, fields[i].value);
+            return csrec_fail(error, CSREC_ARGUMENT, "conv2d: %s = %lld is out of range",
+                              fields[i].field, (long long)fields[i].value);
     return CSREC_OK;
 }
 

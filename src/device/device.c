@@ -173,10 +173,6 @@ static csrec_status run_on(const char *name, const csrec_device_work *work, void
     return status;
 }
 
-static bool may_go_on(csrec_status status) {
-    return status == CSREC_MEMORY || status == CSREC_DEVICE || status == CSREC_UNSUPPORTED;
-}
-
 static csrec_status run_in_words(const char *name, const csrec_device_work *work, void *job,
                                  csrec_device_ran *ran, csrec_error *error) {
     csrec_error why = {{0}};
@@ -196,7 +192,8 @@ csrec_status csrec_device_run(const char *name, const csrec_device_work *work, v
         csrec_error why = {{0}};
         csrec_status status = run_in_words(kinds[k].name, work, job, ran, &why);
         if (!status) return status;
-        if (!may_go_on(status)) return csrec_fail(error, status, "%s", why.text);
+        if (!(status == CSREC_MEMORY || status == CSREC_DEVICE || status == CSREC_UNSUPPORTED))
+            return csrec_fail(error, status, "%s", why.text);
         ran->given_up = why;
     }
     return run_in_words(kinds[CSREC_DEVICE_CPU].name, work, job, ran, error);

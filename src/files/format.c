@@ -3,7 +3,6 @@
  * array within a file, FILE:/NAME or FILE:NAME. */
 #include "files/format.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>

@@ -244,20 +244,12 @@ csrec_status csrec_fail_forged(const char *name, const char *what, csrec_error *
 }
 
 csrec_status csrec_image_deliver(csrec_status status, csrec_image *read, csrec_image *signal) {
-    if (status)
-        csrec_image_clear(read);
-    else
-        *signal = *read;
-    return status;
+    return CSREC_SETTLE(status, csrec_image_clear(read), *signal = *read);
 }
 
 csrec_status csrec_measurement_deliver(csrec_status status, csrec_measurement *read,
                                        csrec_measurement *measurement) {
-    if (status)
-        csrec_measurement_clear(read);
-    else
-        *measurement = *read;
-    return status;
+    return CSREC_SETTLE(status, csrec_measurement_clear(read), *measurement = *read);
 }
 
 /* The directory of an .npz, which follows the line, has up to 65 entries of some hundred bytes. */

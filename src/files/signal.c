@@ -244,11 +244,7 @@ csrec_status csrec_slab_file_open(const char *path, const csrec_read_options *op
     made->options.slab = (csrec_slab){0, 0};
     csrec_status status = open_file(made, form, error);
     made->options.facts = NULL; /* said once */
-    if (status)
-        free(made);
-    else
-        *file = made;
-    return status;
+    return CSREC_SETTLE(status, free(made), *file = made);
 }
 
 csrec_status csrec_slab_file_read(void *context, csrec_slab slab, csrec_measurement *part,

@@ -4,7 +4,6 @@
  * against. It stores r, its picks and one transform, and knows the row tree only as a holder of
  * rows. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "haar/pursuit.h"

@@ -42,12 +42,6 @@ static bool same_positions(const csrec_measurement *m, int64_t a, int64_t b) {
     return true;
 }
 
-static void count_positions(csrec_groups *g) {
-    const int64_t C = g->m->channels;
-    for (int64_t k = 0; k < g->m->n; k++)
-        for (int64_t c = 0; c < C; c++) g->count[c] += !isnan(g->m->y[k * C + c]);
-}
-
 /* The group of each channel, of: [channels]; -1: measured nowhere. */
 static void number_groups(csrec_groups *g, int64_t *of) {
     for (int64_t c = 0; c < g->m->channels; c++) {
@@ -67,7 +61,8 @@ static csrec_status find(const csrec_measurement *m, bool even, csrec_groups *g,
     CSREC_TAKE(pool, g->first, C + 1);
     if (pool->lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     if (!even) {
-        count_positions(g);
+        for (int64_t k = 0; k < g->m->n; k++)
+            for (int64_t c = 0; c < C; c++) g->count[c] += !isnan(g->m->y[k * C + c]);
         number_groups(g, of);
     }
     for (int64_t k = 0; k <= g->n; k++) {

@@ -56,12 +56,6 @@ void csrec_whole_clear(csrec_whole *whole) {
     whole->least = NULL;
 }
 
-/* Half of white less black: by the scale, unless values, of half range `half`, go far beyond. */
-static double half_of(const csrec_measurement *m, double half) {
-    double given = fabs(m->scale[1] / 2 - m->scale[0] / 2);
-    return isfinite(given) && given >= half / 8 ? given : half;
-}
-
 /* Halves first, so that differences of large values do not overflow. */
 double csrec_tones_unit(const csrec_measurement *m, const csrec_whole *whole, double *middle) {
     double half = 0.0, farthest = 0.0;
@@ -71,7 +65,10 @@ double csrec_tones_unit(const csrec_measurement *m, const csrec_whole *whole, do
         farthest = fmax(farthest, fabs(own));
         if (middle) middle[c] = own;
     }
-    double unit = half_of(m, half) / 127.5;
+    /* Half of white less black: by the scale, unless values, of half range `half`, go far beyond.
+     */
+    double given = fabs(m->scale[1] / 2 - m->scale[0] / 2);
+    double unit = (isfinite(given) && given >= half / 8 ? given : half) / 127.5;
     /* Equal samples may be any number of tones from black; the number must be finite in a float. */
     unit = fmax(unit, farthest * 0x1p-60);
     return unit > 0.0 ? unit : 1.0;

@@ -3,7 +3,6 @@
  * units, as kelvin and pascal, and of values far from 0. Units are powers of two, so that they
  * round nothing. */
 #include <math.h>
-#include <string.h>
 
 #include "base/pool.h"
 #include "method/method.h"

@@ -125,16 +125,12 @@ static csrec_status run_round(measuring *j, int64_t until, const double *density
     return status;
 }
 
-/* Samples at the end of round k, 0 being the even one. */
-static int64_t end_of(const measuring *j, int k) {
-    double share = (double)k / j->o.rounds;
-    return j->o.first + (int64_t)llround(share * (double)(j->o.budget - j->o.first));
-}
-
 static csrec_status run_rounds(measuring *j, csrec_error *error) {
     csrec_status status = CSREC_OK;
     for (int k = 0; k <= j->o.rounds && !status && !report(j); k++) {
-        int64_t until = end_of(j, k);
+        /* Samples at the end of round k, 0 being the even one. */
+        double share = (double)k / j->o.rounds;
+        int64_t until = j->o.first + (int64_t)llround(share * (double)(j->o.budget - j->o.first));
         if (until <= j->m->n) continue;
         bool even = j->m->n == 0;
         if (!even) status = find_density(j, error);

@@ -122,11 +122,6 @@ static csrec_status take_channel(label_job *j, int64_t c, csrec_error *error) {
     return CSREC_OK;
 }
 
-static void take_class(label_job *j, int k) {
-    j->k = k;
-    for (int64_t i = 0; i < j->one.n; i++) j->one.y[i] = j->label[i] == j->class[k];
-}
-
 static void add_report(const csrec_recover_report *one, csrec_recover_report *all) {
     const csrec_recover_report before = *all;
     *all = *one;
@@ -148,7 +143,8 @@ static csrec_status recover_channel(label_job *j, int64_t c, double *signal,
     j->done = 0;
     for (int64_t i = 0; i < j->entries; i++) signal[i * C + c] = j->n ? j->class[0] : NAN;
     for (int k = 0; k < j->n && !status && all->outcome != CSREC_INTERRUPTED; k++) {
-        take_class(j, k);
+        j->k = k;
+        for (int64_t i = 0; i < j->one.n; i++) j->one.y[i] = j->label[i] == j->class[k];
         status = csrec_recover(&j->one, &j->options, j->share, NULL, &report, error);
         if (status) return status;
         add_report(&report, all);

@@ -236,13 +236,6 @@ static csrec_status run_there(recover_job *j, const csrec_measurement *m, csrec_
     return CSREC_OK;
 }
 
-/* Known samples stay outside of the range. */
-static void clamp(recover_job *j, const csrec_measurement *m) {
-    const int64_t values = csrec_measurement_signal_values(m);
-    j->report.clamped = csrec_range_clamp(j->layout.resolved.options.range, values, j->signal);
-    if (j->report.clamped && !m->through) csrec_samples_restore(m, j->signal);
-}
-
 /* Back to the values of the samples; plain: the signal without the curve, then its variance. Of a
  * history in a curve the result counts. */
 static void finish(recover_job *j, const csrec_measurement *m, const csrec_curved *curved,
@@ -252,7 +245,10 @@ static void finish(recover_job *j, const csrec_measurement *m, const csrec_curve
     j->report.curve_choice = curved->choice;
     if (!j->signal || csrec_comm_rank(j->layout.resolved.options.comm) > 0) return;
     if (in_curve) csrec_curve_back(curved, m->y, plain, j->signal, j->variance);
-    clamp(j, m);
+    /* Known samples stay outside of the range. */
+    const int64_t values = csrec_measurement_signal_values(m);
+    j->report.clamped = csrec_range_clamp(j->layout.resolved.options.range, values, j->signal);
+    if (j->report.clamped && !m->through) csrec_samples_restore(m, j->signal);
     if (!in_curve) return;
     j->report.residual = csrec_samples_residual(m, j->signal);
     csrec_history_begin(history, m, 1.0);

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "measurement/channels.h"
 #include "measurement/each.h"
-#include "measurement/guides.h"
 #include "measurement/law.h"
 #include "measurement/measurement.h"
 #include "method/beside/beside.h"

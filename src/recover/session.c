@@ -238,15 +238,10 @@ csrec_status csrec_session_add(csrec_session *s, int64_t n, const int64_t *index
 
 /* ------------------------------------------------------------------ the list of them ---------- */
 
-/* Whether deviations tell of the noise of each. */
-static bool has_deviations(const csrec_session *s) {
-    return s->variance || (s->repeats && !s->rays && s->form.sigma > 0.0);
-}
-
 static bool reserve(csrec_session *s) {
     const int64_t C = s->form.channels;
     csrec_measurement *m = &s->seen;
-    const bool told = has_deviations(s);
+    const bool told = s->variance || (s->repeats && !s->rays && s->form.sigma > 0.0);
     if (s->room >= s->n && s->n > 0 && told == (m->deviation != NULL)) return true;
     forget_list(s);
     const int64_t n = s->n + s->n / 4 < s->entries ? s->n + s->n / 4 : s->entries;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* session_next.c - where to measure next: positions, or whole tiles of them. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

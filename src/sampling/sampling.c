@@ -160,11 +160,8 @@ static csrec_status draw_units(const csrec_shape *shape, int axes, int64_t line,
     for (int64_t k = 0; k < taken && !status; k++)
         for (int64_t i = 0; i < line; i++) index[k * line + i] = units[k] * line + i;
     free(units);
-    if (status)
-        free(index);
-    else
-        *sampling = (csrec_sampling){.n = taken * line, .index = index};
-    return status;
+    return CSREC_SETTLE(status, free(index),
+                        (*sampling = (csrec_sampling){.n = taken * line, .index = index}));
 }
 
 /* ------------------------------------------------------------------ rows of any operator ------ */

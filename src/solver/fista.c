@@ -55,10 +55,9 @@ static bool may_leap(int64_t atoms) {
 }
 
 static csrec_status fista_create(csrec_run *run, csrec_error *error) {
-    csrec_status status = csrec_sparse_create(run, sizeof(fista), error);
+    CSREC_TRY(csrec_sparse_create(run, sizeof(fista), error));
     fista *o = run->state;
-    if (status) return status;
-    status = csrec_l1_read(run, &o->s, error);
+    csrec_status status = csrec_l1_read(run, &o->s, error);
     if (status) return status;
     if (csrec_l1_steps_create(&o->s, &o->steps) ||
         (may_leap(run->options->stop.atoms) && csrec_l1_newton_create(&o->s, &o->newton)))

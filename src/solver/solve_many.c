@@ -20,14 +20,6 @@ typedef struct joint {
     csrec_atoms start, found;
 } joint;
 
-static void joint_clear(joint *o) {
-    csrec_operator_destroy(o->A);
-    free(o->y);
-    free(o->r);
-    csrec_atoms_clear(&o->start);
-    csrec_atoms_clear(&o->found);
-}
-
 /* Where number i of copy k is, of entries of so many parts. */
 static int64_t place(const joint *o, int64_t parts, int64_t i, int64_t k) {
     return (i / parts * o->job->count + k) * parts + i % parts;
@@ -127,7 +119,11 @@ static csrec_status joint_solve(const csrec_many *job, csrec_error *error) {
     if (!status) status = csrec_solve_one(o.A, o.y, &options, &o.found, o.r, &report, error);
     if (!status && deliver(&o, &report))
         status = csrec_fail(error, CSREC_MEMORY, "joint: out of memory for the results");
-    joint_clear(&o);
+    csrec_operator_destroy(o.A);
+    free(o.y);
+    free(o.r);
+    csrec_atoms_clear(&o.start);
+    csrec_atoms_clear(&o.found);
     return status;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* support.c - the dense x, its residual, the largest entries, least squares on a support. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "solver/support.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* csv.c - a plain matrix of numbers as text, unknown ones left empty; the row of text in the table
  * of formats: content tells samples from a matrix. */
-#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 

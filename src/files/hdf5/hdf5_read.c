@@ -70,12 +70,6 @@ static csrec_dtype stored_type(hid_t type) {
     return sign ? CSREC_I64 : CSREC_U64;
 }
 
-/* Of true colour, one pixel's channels after the other's (HDF5 Image and Palette Specification). */
-static bool is_interlaced(const csrec_hdf5 *h5, hid_t dataset, const csrec_hdf5_layout *l) {
-    return l->rank == 3 && l->extent[2] == 3 && csrec_hdf5_text_is(h5, dataset, "CLASS", "IMAGE") &&
-           csrec_hdf5_text_is(h5, dataset, "INTERLACE_MODE", "INTERLACE_PIXEL");
-}
-
 /* "" or why not. */
 static const char *read_axes(const csrec_hdf5 *h5, hid_t dataset, csrec_hdf5_layout *l) {
     hid_t space = H5Dget_space(dataset);
@@ -83,7 +77,11 @@ static const char *read_axes(const csrec_hdf5 *h5, hid_t dataset, csrec_hdf5_lay
     bool simple = l->rank > 0 && H5Sget_simple_extent_dims(space, l->extent, l->most) > 0;
     if (space >= 0) H5Sclose(space);
     if (!simple) return "is a single value or none; save an array";
-    l->has_channels = is_interlaced(h5, dataset, l);
+    /* Of true colour, one pixel's channels after the other's (HDF5 Image and Palette
+     * Specification). */
+    l->has_channels = l->rank == 3 && l->extent[2] == 3 &&
+                      csrec_hdf5_text_is(h5, dataset, "CLASS", "IMAGE") &&
+                      csrec_hdf5_text_is(h5, dataset, "INTERLACE_MODE", "INTERLACE_PIXEL");
     int first = 0;
     while (first < l->rank - 1 && l->extent[first] == 1 && !l->has_channels) first++;
     if (l->rank - first > AXES_MOST) return "has more than 4 axes; save 1 to 4 of them";

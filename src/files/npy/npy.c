@@ -209,11 +209,7 @@ static csrec_status read_array(csrec_reader *reader, const csrec_npy_header *hea
     status = csrec_array_create(header->dtype, &header->shape, &result);
     if (status) return csrec_fail(error, status, "%s: %s", name, csrec_status_text(status));
     status = csrec_npy_values(reader, header, name, result.data, error);
-    if (status)
-        csrec_array_clear(&result);
-    else
-        *array = result;
-    return status;
+    return CSREC_SETTLE(status, csrec_array_clear(&result), *array = result);
 }
 
 static csrec_status parse(csrec_reader *reader, const char *name, csrec_array *array,

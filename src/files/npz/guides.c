@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* guides.c - what a measurement may have beside y: guides, guide_names and sequence; rays, and
  * sigma of each sample. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "files/npz/npz.h"

@@ -168,11 +168,7 @@ static csrec_status npz_array(const csrec_npz *npz, const char *field, csrec_arr
         status = csrec_npy_values(&member.reader, &member.header, member.name, result.data, error);
     if (is_complex) *is_complex = member.header.is_complex;
     status = csrec_npz_end(&member, status, error);
-    if (!status)
-        *array = result;
-    else
-        csrec_array_clear(&result);
-    return status;
+    return CSREC_SETTLE(status, csrec_array_clear(&result), *array = result);
 }
 
 csrec_status csrec_npz_read(const char *path, const char *name, csrec_array *array,

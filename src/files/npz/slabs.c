@@ -288,9 +288,6 @@ csrec_status csrec_npz_open_slabs(csrec_input *input, const csrec_read_options *
     s->npz.in_pieces = true;
     if (!status) status = open_arrays(s, !options->no_guides, error);
     *form = s->form;
-    if (status)
-        close_slabs(s);
-    else
-        *source = (csrec_slab_source){s, read_slab, close_slabs};
-    return status;
+    return CSREC_SETTLE(status, close_slabs(s),
+                        (*source = (csrec_slab_source){s, read_slab, close_slabs}));
 }

@@ -43,11 +43,7 @@ static csrec_status read_array(const csrec_npz *npz, const char *field, bool wan
     *shape = header->shape;
     if (header->is_complex) shape->dims--;
     status = csrec_npz_end(&member, status, error);
-    if (status)
-        free(made);
-    else
-        *values = made;
-    return status;
+    return CSREC_SETTLE(status, free(made), *values = made);
 }
 
 /* One extent for each axis of the signal; a single one counts for all. */
@@ -76,11 +72,7 @@ static csrec_status read_extents(const csrec_npz *npz, const char *field, int di
             made[a] = (int64_t)v;
     }
     free(values);
-    if (status)
-        free(made);
-    else
-        *extents = made;
-    return status;
+    return CSREC_SETTLE(status, free(made), *extents = made);
 }
 
 static csrec_status read_flag(const csrec_npz *npz, const char *field, double *value,

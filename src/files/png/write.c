@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* write.c - samples to PNG, by libpng. */
-#include <errno.h>
 #include <png.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,14 +59,6 @@ static void weave(encoder *e, size_t y) {
     }
 }
 
-/* Types that are no chunks of a PNG have a letter in lower case where it says: reserved. */
-static void describe(encoder *e) {
-    csrec_chunk chunk;
-    for (size_t at = 0; csrec_about_next(&e->about, &at, &chunk);)
-        if (!(chunk.type[2] & 32))
-            png_write_chunk(e->png, (png_const_bytep)chunk.type, chunk.data, chunk.size);
-}
-
 /* Indices beyond the palette are black. */
 static void put_palette(encoder *e) {
     const csrec_palette *from = e->image->colors;
@@ -96,7 +87,11 @@ static csrec_status encode(encoder *e) {
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     if (indexed) put_palette(e);
     png_write_info(e->png, e->info);
-    describe(e);
+    /* Types that are no chunks of a PNG have a letter in lower case where it says: reserved. */
+    csrec_chunk chunk;
+    for (size_t at = 0; csrec_about_next(&e->about, &at, &chunk);)
+        if (!(chunk.type[2] & 32))
+            png_write_chunk(e->png, (png_const_bytep)chunk.type, chunk.data, chunk.size);
     if (e->bytes == 2 && *(const uint8_t *)&(uint16_t){1}) png_set_swap(e->png);
     size_t stride = (size_t)e->width * (size_t)e->channels * e->bytes;
     for (size_t y = 0; y < e->height; y++) {

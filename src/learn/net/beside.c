@@ -12,14 +12,6 @@ static int integer_of(const csrec_model *model, const char *array) {
     return (int)*(const int64_t *)csrec_model_array(model, array)->data;
 }
 
-static int frames_of(const csrec_model *model) {
-    return integer_of(model, "frames");
-}
-
-static int guides_of(const csrec_model *model) {
-    return integer_of(model, "guides");
-}
-
 static int planes_of(int frames, int guides) {
     return 3 * frames + 2 + guides;
 }
@@ -40,8 +32,8 @@ static csrec_status open_network(csrec_beside *b, const csrec_prior_from *from,
                                  const csrec_context *context, const csrec_net_options *options,
                                  csrec_error *error) {
     CSREC_TRY(csrec_prior_begin(from, 0, &b->use, error));
-    b->frames = frames_of(b->use.model);
-    b->guides = guides_of(b->use.model);
+    b->frames = integer_of(b->use.model, "frames");
+    b->guides = integer_of(b->use.model, "guides");
     csrec_status status =
         csrec_prior_start(&b->use, planes_of(b->frames, b->guides), context, options, error);
     b->net = b->use.net;

@@ -3,8 +3,6 @@
 #include "learn/net/pass.h"
 #include "learn/net/pyramid.h"
 
-#include <math.h>
-
 #include "base/threads.h"
 #include "learn/net/prior.h"
 

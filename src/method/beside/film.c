@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* film.c - frames one after another, each recovered from those around it. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/threads.h"
 #include "learn/net/pyramid.h"
 #include "measurement/channels.h"
 #include "method/beside/beside.h"

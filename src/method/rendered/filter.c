@@ -14,7 +14,6 @@
 #include "method/rendered/filter.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/threads.h"
 

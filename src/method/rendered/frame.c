@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/threads.h"
 #include "measurement/each.h"
 #include "method/rendered/filter.h"
 #include "method/rendered/rendered.h"

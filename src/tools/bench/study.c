@@ -55,13 +55,6 @@ static bool create(bench_study *study) {
     return true;
 }
 
-static void clear(bench_study *study) {
-    free(study->m);
-    free(study->k);
-    free(study->successes);
-    free(study->fingerprint);
-}
-
 static int check_files(const bench_study *study) {
     const bench_study_options *o = study->options;
     char list[64];
@@ -319,6 +312,9 @@ int bench_study_run(const cli_tool *tool, const bench_study_options *options) {
     int code = check(&study);
     if (code == CLI_CONTINUE)
         code = create(&study) ? run(&study) : cli_failure(tool, "out of memory");
-    clear(&study);
+    free(study.m);
+    free(study.k);
+    free(study.successes);
+    free(study.fingerprint);
     return code;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* trials.c - draws problems of one size, solves them, and counts what is recovered. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -155,13 +155,6 @@ void cli_data_file_close(cli_data_file *file) {
     *file = (cli_data_file){0};
 }
 
-/* Luminance of ITU-R BT.601. */
-static void make_gray(int64_t entries, float *values) {
-    for (int64_t i = 0; i < entries / 3; i++)
-        values[i] =
-            0.299f * values[3 * i] + 0.587f * values[3 * i + 1] + 0.114f * values[3 * i + 2];
-}
-
 static csrec_status read_picture(const cli_data_file *file, float *to, csrec_error *error) {
     csrec_image image = {0};
     csrec_status status = read_image(file->path, &image, error);
@@ -182,7 +175,9 @@ static csrec_status data_file_picture(const cli_data_file *file, int64_t number,
         file->rows_file ? file->rows_data.read(file->rows_data.context, number * file->rows_each,
                                                file->rows_each, to, error)
                         : read_picture(file, to, error);
-    if (!status && gray && file->stored == 3) make_gray(file->entries, to);
+    /* Luminance of ITU-R BT.601. */
+    for (int64_t i = 0; i < file->entries / 3 && !status && gray && file->stored == 3; i++)
+        to[i] = 0.299f * to[3 * i] + 0.587f * to[3 * i + 1] + 0.114f * to[3 * i + 2];
     return status;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* model.c - the files of a learner: its model and a plot of it; cslearn info describes a model. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "learn.h"

@@ -78,9 +78,8 @@ static csrec_status get_plane(const cli_page *p, const cli_view *view, const dou
 /* Clear both, whatever it returns. */
 static csrec_status get_tones(const cli_page *p, const cli_view *view, const double *signal,
                               cli_plane *plane, csrec_image *image) {
-    csrec_status status = get_plane(p, view, signal, plane);
-    if (!status && cli_plane_tones(plane, view, image)) status = cli_page_no_memory(p);
-    return status;
+    CLI_TRY(get_plane(p, view, signal, plane));
+    return cli_plane_tones(plane, view, image) ? cli_page_no_memory(p) : CSREC_OK;
 }
 
 /* signal NULL: the samples. levels NULL: without values. */
@@ -281,23 +280,19 @@ static csrec_status put_all(const cli_page *p, const cli_view *view) {
     return status;
 }
 
-/* Axes before those of the plane, for the script to tell where the pointer is. */
-static void put_place(const cli_page *p, const cli_view *view) {
-    const csrec_shape *shape = &p->job->in.measurement.shape;
-    fprintf(p->file, "<div id=\"pictures\" data-factor=\"%lld\" data-plane=\"",
-            (long long)view->factor);
-    for (int a = 0; a < shape->dims - 2; a++)
-        fprintf(p->file, "%lld, ", (long long)shape->dim[a] / 2);
-    fputs("\">\n", p->file);
-}
-
 csrec_status cli_page_panels(const cli_page *p) {
     const cli_result *r = &p->job->result;
     cli_view view;
     cli_view_of(p->job, &view);
     const int count = 1 + cli_job_has_points(p->job) + (r->simple.signal != NULL) +
                       (r->truth ? 2 : 0) + (r->uncertainty != NULL);
-    put_place(p, &view);
+    /* Axes before those of the plane, for the script to tell where the pointer is. */
+    const csrec_shape *shape = &p->job->in.measurement.shape;
+    fprintf(p->file, "<div id=\"pictures\" data-factor=\"%lld\" data-plane=\"",
+            (long long)view.factor);
+    for (int a = 0; a < shape->dims - 2; a++)
+        fprintf(p->file, "%lld, ", (long long)shape->dim[a] / 2);
+    fputs("\">\n", p->file);
     fputs("<div class=\"lead\">\n", p->file);
     put_compare(p);
     cli_page_scores(p);

@@ -65,13 +65,6 @@ static csrec_status recover_together(cli_job *const *jobs, int n, csrec_recover_
     return status;
 }
 
-/* Magnitudes are what is shown and compared. */
-static void take_magnitudes(cli_job *job) {
-    const int64_t n = cli_signal_values(&job->in.measurement) * cli_job_slices(job);
-    for (int64_t i = 0; i < n && job->result.pairs; i++)
-        job->result.signal[i] = hypot(job->result.pairs[2 * i], job->result.pairs[2 * i + 1]);
-}
-
 static void take_quality(cli_job *job) {
     if (!job->result.truth ||
         !cli_quality_of(&job->in.measurement, &job->in.tones, job->result.truth, job->result.signal,
@@ -104,7 +97,10 @@ static void announce(const cli_job *job) {
 }
 
 static csrec_status take_all(cli_job *job, csrec_error *error) {
-    take_magnitudes(job);
+    /* Magnitudes are what is shown and compared. */
+    const int64_t n = cli_signal_values(&job->in.measurement) * cli_job_slices(job);
+    for (int64_t i = 0; i < n && job->result.pairs; i++)
+        job->result.signal[i] = hypot(job->result.pairs[2 * i], job->result.pairs[2 * i + 1]);
     check_history(job);
     cli_job_expect(job);
     cli_job_compare(job);

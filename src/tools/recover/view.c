@@ -65,12 +65,6 @@ static int64_t entry_of(const cli_view *view, int64_t place) {
     return view->base + place / view->width * view->row + place % view->width;
 }
 
-/* The place of an entry; -1: it is outside. */
-static int64_t place_of(const cli_view *view, int64_t entry) {
-    const int64_t at = entry - view->base, y = at / view->row, x = at % view->row;
-    return at >= 0 && y < view->height && x < view->width ? y * view->width + x : -1;
-}
-
 /* Pixel of the picture that a pixel of the plane belongs to. */
 static int64_t pixel_of(const cli_view *view, const cli_plane *plane, int64_t place) {
     return place / view->width / view->factor * plane->width + place % view->width / view->factor;
@@ -91,7 +85,9 @@ static void divide(cli_plane *plane) {
 csrec_status cli_plane_samples(const csrec_measurement *m, const cli_view *view, cli_plane *plane) {
     CLI_TRY(create(view, view->shown, plane));
     for (int64_t i = 0; i < m->n; i++) {
-        int64_t place = place_of(view, m->index[i]);
+        /* The place of an entry; -1: it is outside. */
+        const int64_t at = m->index[i] - view->base, y = at / view->row, x = at % view->row;
+        int64_t place = at >= 0 && y < view->height && x < view->width ? y * view->width + x : -1;
         if (place >= 0) add(plane, pixel_of(view, plane, place), m->y + i * m->channels);
     }
     divide(plane);
