@@ -44,8 +44,7 @@ static csrec_measurement nothing(const scene *s) {
 }
 
 static csrec_recover_options frames(void) {
-    csrec_recover_options o = options_on_cpu("frames", NULL);
-    return o;
+    return options_on_cpu("frames", NULL);
 }
 
 TEST(samples_go_where_errors_are) {

@@ -163,12 +163,6 @@ TEST(kappa_of_flat_light_is_found) {
 
 enum { PARTS = 3 };
 
-/* The noise of a channel of a sample; 0: none is known. */
-static double told_noise(const csrec_measurement *m, int64_t i, int64_t c) {
-    const double own = m->deviation ? m->deviation[i * m->channels + c] : NAN;
-    return isnan(own) ? m->sigma / sqrt(m->rays ? m->rays[i] : 1.0) : own;
-}
-
 typedef struct cell {
     double weight, sum, square, rays;
     bool open;
@@ -180,7 +174,10 @@ static cell cell_at(const csrec_measurement *part, int64_t position, int64_t c, 
     for (int p = 0; p < PARTS; p++)
         for (int64_t i = 0; i < part[p].n; i++) {
             const csrec_measurement *m = &part[p];
-            const double noise = told_noise(m, i, c), rays = m->rays ? m->rays[i] : 1.0;
+            /* The noise of a channel of a sample; 0: none is known. */
+            const double own = m->deviation ? m->deviation[i * m->channels + c] : NAN;
+            const double rays = m->rays ? m->rays[i] : 1.0;
+            const double noise = isnan(own) ? m->sigma / sqrt(rays) : own;
             const double w = by == 0 ? rays : by == 1 ? 1.0 / (noise * noise) : 1.0;
             if (m->index[i] != position || isnan(m->y[i * m->channels + c])) continue;
             s.weight += w;

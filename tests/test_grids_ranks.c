@@ -173,8 +173,7 @@ TEST(a_rank_stops_all) {
         ranks[who].options.solve.context = &s;
         run_ranks(n, ranks);
         for (int r = 0; r < n; r++) assert_ok(ranks[r].status);
-        bool stopped = s.calls > s.at;
-        assert_int_equal(ranks[0].report.outcome == CSREC_INTERRUPTED, stopped);
+        assert_int_equal(ranks[0].report.outcome == CSREC_INTERRUPTED, s.calls > s.at);
         for (int64_t i = 0; i < values_of(&m); i++) assert_true(isfinite(signal[i]));
     }
 }

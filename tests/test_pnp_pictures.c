@@ -179,8 +179,7 @@ TEST(every_way_keeps_its_promises) {
             const csrec_setting set[] = {
                 {"splitting", way}, {"groups", groups}, {"iterations", groups ? 3 : 10}};
             measure(&b, "hadamard", true, CSREC_ROWS_UNIFORM, truth, index, y);
-            const bool noisy = check_below(&seed, 2);
-            if (noisy) b.m.sigma = 5.0 * SIDE; /* 5 tones in the picture */
+            if (check_below(&seed, 2)) b.m.sigma = 5.0 * SIDE; /* 5 tones in the picture */
             for (int i = 0; i < ENTRIES / 2; i++) y[i] += b.m.sigma * check_normal(&seed);
             csrec_recover_options o = options_on_cpu("pnp", NULL);
             use_settings(&o.solve, 3, set);

@@ -349,16 +349,6 @@ static csrec_status make_maps(espirit *e, double *coils) {
     return CSREC_OK;
 }
 
-/* Sets those that are not given: windows of volumes are smaller, as all of one are as many. */
-static void set_defaults(const csrec_shape *shape, csrec_coils_options *o) {
-    int axes = 0;
-    for (int a = 0; a < shape->dims; a++) axes += shape->dim[a] > 1;
-    if (o->kernel == 0) o->kernel = axes > 2 ? 5 : 6;
-    if (o->calibration == 0) o->calibration = axes > 2 ? 16 : 24;
-    if (o->threshold == 0.0) o->threshold = 0.001;
-    if (o->crop == 0.0) o->crop = 0.8;
-}
-
 static csrec_status check(const csrec_measurement *m, const csrec_coils_options *o,
                           csrec_error *error) {
     if (!csrec_through_kspace(m->through) || m->through->coils)
@@ -395,7 +385,13 @@ csrec_status csrec_coils_estimate(const csrec_measurement *m, const csrec_coils_
                                   double *coils, double *sigma, csrec_error *error) {
     espirit e = {.m = m, .coils = m->channels};
     if (options) e.o = *options;
-    set_defaults(&m->shape, &e.o);
+    /* Sets those that are not given: windows of volumes are smaller, as all of one are as many. */
+    int axes = 0;
+    for (int a = 0; a < m->shape.dims; a++) axes += m->shape.dim[a] > 1;
+    if (e.o.kernel == 0) e.o.kernel = axes > 2 ? 5 : 6;
+    if (e.o.calibration == 0) e.o.calibration = axes > 2 ? 16 : 24;
+    if (e.o.threshold == 0.0) e.o.threshold = 0.001;
+    if (e.o.crop == 0.0) e.o.crop = 0.8;
     CSREC_TRY(check(m, &e.o, error));
     if (strcmp(m->through->name, "nufft") == 0) return estimate_any(m, &e.o, coils, sigma, error);
     csrec_shape_count(&m->shape, &e.entries);

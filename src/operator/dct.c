@@ -8,15 +8,6 @@
 
 static const double PI = 3.14159265358979323846;
 
-static void place_blocks(csrec_dct_axis *axis, int step) {
-    for (int64_t k = 0; k < axis->count; k++) {
-        int64_t first = k * step, last = axis->extent - axis->edge;
-        axis->first[k] = first < last ? first : last;
-        for (int j = 0; j < axis->edge; j++) axis->weight[axis->first[k] + j] += 1.0;
-    }
-    for (int64_t i = 0; i < axis->extent; i++) axis->weight[i] = 1.0 / axis->weight[i];
-}
-
 static csrec_status axis_create(csrec_pool *pool, int64_t extent, int block, int step,
                                 csrec_dct_axis *axis) {
     axis->extent = extent;
@@ -27,7 +18,12 @@ static csrec_status axis_create(csrec_pool *pool, int64_t extent, int block, int
     CSREC_ZEROS(pool, axis->weight, extent);
     CSREC_TAKE(pool, axis->cosine, edge * edge);
     if (csrec_pool_status(pool)) return CSREC_MEMORY;
-    place_blocks(axis, step);
+    for (int64_t k = 0; k < axis->count; k++) {
+        int64_t first = k * step, last = axis->extent - axis->edge;
+        axis->first[k] = first < last ? first : last;
+        for (int j = 0; j < axis->edge; j++) axis->weight[axis->first[k] + j] += 1.0;
+    }
+    for (int64_t i = 0; i < axis->extent; i++) axis->weight[i] = 1.0 / axis->weight[i];
     for (int k = 0; k < edge; k++)
         for (int i = 0; i < edge; i++)
             axis->cosine[k * edge + i] =

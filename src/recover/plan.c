@@ -281,16 +281,6 @@ bool csrec_layout_faster(csrec_device_kind kind, const void *job) {
            method->device_faster(&task);
 }
 
-/* Names of the methods that have an engine on a device. */
-static void list_device_methods(size_t room, char *text) {
-    const csrec_method_type *method;
-    *text = '\0';
-    for (int i = 0, n = 0; (method = csrec_method_at(i)); i++)
-        if (method->on_device)
-            snprintf(text + strlen(text), room - strlen(text), "%s%s", n++ ? ", " : "",
-                     method->info.name);
-}
-
 csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wanted wanted,
                                const csrec_context *context, csrec_layout *plan,
                                csrec_error *error) {
@@ -309,7 +299,12 @@ csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wante
     if (method->on_device && method->on_device(&task)) return CSREC_OK;
     snprintf(what, sizeof what, "method %s%s", method->info.name,
              method->on_device ? " with these options" : "");
-    list_device_methods(sizeof names, names);
+    /* Names of the methods that have an engine on a device. */
+    *names = '\0';
+    for (int i = 0, n = 0; (method = csrec_method_at(i)); i++)
+        if (method->on_device)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", n++ ? ", " : "",
+                     method->info.name);
     return csrec_device_lacks(context, what, names, error);
 }
 

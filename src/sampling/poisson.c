@@ -166,17 +166,6 @@ static int64_t first_radius(const disc *d) {
     return squared;
 }
 
-/* Thin signals hold more than first_radius expects: start again with a larger radius, up to where
- * 4 radius^2 still fits. */
-static void run_first(disc *d, int64_t *active) {
-    d->squared = first_radius(d);
-    grow(d, active);
-    while (d->n == d->count && d->count > 1 && !d->stopped && d->squared < INT64_C(1) << 58) {
-        d->squared *= 2;
-        grow(d, active);
-    }
-}
-
 /* Fewer samples than asked for at this radius: the next smaller one. */
 static csrec_status shrink(disc *d) {
     d->squared -= csrec_larger(1, d->squared / 20);
@@ -189,7 +178,14 @@ static csrec_status shrink(disc *d) {
 static csrec_status run(disc *d) {
     int64_t *active = malloc((size_t)d->count * sizeof *active);
     if (!active) return CSREC_MEMORY;
-    run_first(d, active);
+    /* Thin signals hold more than first_radius expects: start again with a larger radius, up to
+     * where 4 radius^2 still fits. */
+    d->squared = first_radius(d);
+    grow(d, active);
+    while (d->n == d->count && d->count > 1 && !d->stopped && d->squared < INT64_C(1) << 58) {
+        d->squared *= 2;
+        grow(d, active);
+    }
     free(active);
     csrec_status status = throw_darts(d);
     while (!status && !d->stopped && d->n < d->count) status = shrink(d);

@@ -178,13 +178,6 @@ static void enter_rounds(fista *o) {
     run->fault = csrec_active_store(&o->columns, &o->s, csrec_run_param(run, "lambda"), &o->active);
 }
 
-static void leave_rounds(fista *o, csrec_round came) {
-    if (came == CSREC_ROUND_STUCK) o->first = csrec_active_reached(o->active);
-    csrec_active_destroy(o->active);
-    o->active = NULL;
-    if (o->begun) csrec_l1_steps_restart(&o->steps);
-}
-
 static bool fista_update(csrec_run *run) {
     fista *o = run->state;
     enter_rounds(o);
@@ -194,7 +187,10 @@ static bool fista_update(csrec_run *run) {
     if (came == CSREC_ROUND_DONE && o->columns.stored) /* r by products, which may be floats */
         run->fault = csrec_support_residual(&o->s);
     if (came < CSREC_ROUND_FULL) return came == CSREC_ROUND_BETTER;
-    leave_rounds(o, came);
+    if (came == CSREC_ROUND_STUCK) o->first = csrec_active_reached(o->active);
+    csrec_active_destroy(o->active);
+    o->active = NULL;
+    if (o->begun) csrec_l1_steps_restart(&o->steps);
     return fista_step(run, o);
 }
 

@@ -49,10 +49,6 @@ typedef struct sheet {
     csrec_image image;
 } sheet;
 
-static uint8_t tone(double share) {
-    return (uint8_t)lround(255.0 * fmin(fmax(share, 0.0), 1.0));
-}
-
 /* Vector number i, value v at (v - low) / (high - low). */
 static void draw(sheet *s, int64_t i, const double *values, double low, double high) {
     int64_t across = s->image.pixels.shape.dim[1];
@@ -64,7 +60,7 @@ static void draw(sheet *s, int64_t i, const double *values, double low, double h
                 double v = values[(y / s->zoom * s->width + x / s->zoom) * s->channels + c];
                 ((uint8_t *)
                      s->image.pixels.data)[((top + y) * across + left + x) * s->channels + c] =
-                    tone((v - low) / (high - low));
+                    (uint8_t)lround(255.0 * fmin(fmax((v - low) / (high - low), 0.0), 1.0));
             }
 }
 

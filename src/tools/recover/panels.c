@@ -224,15 +224,6 @@ static void put_tools(const cli_page *p) {
           p->file);
 }
 
-static void put_compare(const cli_page *p) {
-    fputs("<figure id=\"compare\" hidden=\"hidden\">\n<div class=\"frame\"></div>\n<figcaption>\n"
-          "<input type=\"range\" id=\"cut\" min=\"0\" max=\"100\" value=\"50\" "
-          "aria-label=\"Where the recovery begins\"/>\n"
-          "<span class=\"sides\"><label>Left: <select id=\"left\"></select></label>"
-          "<span>Right: Recovery</span></span>\n</figcaption>\n</figure>\n",
-          p->file);
-}
-
 static void put_notes(const cli_page *p, const cli_view *view) {
     const csrec_measurement *m = &p->job->in.measurement;
     const double ratio = (double)view->width / (double)view->height;
@@ -294,7 +285,12 @@ csrec_status cli_page_panels(const cli_page *p) {
         fprintf(p->file, "%lld, ", (long long)shape->dim[a] / 2);
     fputs("\">\n", p->file);
     fputs("<div class=\"lead\">\n", p->file);
-    put_compare(p);
+    fputs("<figure id=\"compare\" hidden=\"hidden\">\n<div class=\"frame\"></div>\n<figcaption>\n"
+          "<input type=\"range\" id=\"cut\" min=\"0\" max=\"100\" value=\"50\" "
+          "aria-label=\"Where the recovery begins\"/>\n"
+          "<span class=\"sides\"><label>Left: <select id=\"left\"></select></label>"
+          "<span>Right: Recovery</span></span>\n</figcaption>\n</figure>\n",
+          p->file);
     cli_page_scores(p);
     fputs("</div>\n", p->file);
     put_notes(p, &view);
