@@ -55,6 +55,10 @@ csrec_span csrec_span_surveyed(const csrec_survey *survey, double unit) {
     return s;
 }
 
+static bool spans_decades(csrec_span s) {
+    return s.least >= 0.0 && s.most > DECADES * s.mean;
+}
+
 void csrec_range_resolve(const csrec_measurement *m, csrec_span span, bool atoms,
                          const double given[2], csrec_recover_options *o) {
     const bool open = o->by_samples && !atoms && !m->through && m->scale[0] == m->scale[1];
@@ -105,7 +109,7 @@ csrec_curve csrec_curve_possible(const csrec_measurement *m, const csrec_recover
                       m->shape.dims <= 3 && !o->model &&
                       !(csrec_method_of(o)->info.accepts & CSREC_ACCEPTS(SOLVER));
     if (o->curve != CSREC_CURVE_AUTO) return o->curve;
-    if (!open || !(span.least >= 0.0 && span.most > DECADES * span.mean)) return CSREC_CURVE_NONE;
+    if (!open || !spans_decades(span)) return CSREC_CURVE_NONE;
     if (m->sequence) return CSREC_CURVE_NONE;
     const bool may = !m->y || (m->n >= LEAST_SAMPLES && csrec_table_axis(m) < 0);
     return may ? CSREC_CURVE_AUTO : CSREC_CURVE_NONE;
@@ -143,7 +147,8 @@ static csrec_status begin(const csrec_measurement *m, csrec_span span, csrec_cur
     *to = (csrec_curved){.m = *m, .factor = 1.0, .most = most, .above = INFINITY};
     to->m.y = malloc((size_t)values * sizeof *to->m.y);
     if (!to->m.y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    CSREC_TRY(csrec_values_floor(values, m->y, &to->floor, NULL, error));
+    csrec_status status = csrec_values_floor(values, m->y, &to->floor, NULL, error);
+    if (status) return status;
     for (int64_t i = 0; i < values; i++) to->m.y[i] = into(to, m->y[i]);
     if (to->floor == 0.0) drop(NULL, to);
     return CSREC_OK;
