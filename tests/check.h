@@ -119,6 +119,7 @@ CHECK_END(history)
 CHECK_END(model)
 CHECK_END(net)
 CHECK_END(operator)
+CHECK_END(sequence)
 CHECK_END(slabs)
 CHECK_END(statistics)
 CHECK_END(tiles)
@@ -182,6 +183,11 @@ static inline int64_t *check_order(uint64_t *state, int64_t n) {
 /* For qsort: numbers of 64 bits, none below 0, ascend. */
 static inline int check_ascend(const void *a, const void *b) {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static inline int check_ascend_reals(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
@@ -259,6 +265,13 @@ static inline csrec_recover_options options_by(const char *method) {
     csrec_recover_options options;
     csrec_recover_defaults(&options);
     if (method) options.method = method;
+    return options;
+}
+
+static inline csrec_recover_options options_on_cpu(const char *method, const csrec_model *model) {
+    csrec_recover_options options = options_by(method);
+    options.backend = "cpu";
+    options.model = model;
     return options;
 }
 

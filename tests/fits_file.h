@@ -51,8 +51,7 @@ static const char primary[] = "SIMPLE  =                    T",
                   extension[] = "XTENSION= 'IMAGE   '";
 
 static inline void put_file(io_bytes *b, const drawn *d, bool extended) {
-    const drawn empty = {.bitpix = 8, .scale = 1.0};
-    if (extended) put_image(b, &empty, primary);
+    if (extended) put_image(b, &(drawn){.bitpix = 8, .scale = 1.0}, primary);
     put_image(b, d, extended ? extension : primary);
 }
 

@@ -98,8 +98,7 @@ static inline void least_squares(const bench *b, double *x) {
 /* Root of the mean square that is off the truth, if there is one: of SIDE x SIDE. */
 static inline double recovered(const bench *b, const char *method, const double *truth, double *x,
                                csrec_recover_report *report) {
-    csrec_recover_options o = options_by(method);
-    o.backend = "cpu";
+    csrec_recover_options o = options_on_cpu(method, NULL);
     assert_well(csrec_recover(&b->m, &o, x, NULL, report, &told));
     return truth ? sqrt(squares(ENTRIES, x, truth) / ENTRIES) : 0.0;
 }

@@ -44,9 +44,7 @@ static csrec_measurement nothing(const scene *s) {
 }
 
 static csrec_recover_options frames(void) {
-    csrec_recover_options o = options_by("frames");
-    o.backend = "cpu";
-    return o;
+    return options_on_cpu("frames", NULL);
 }
 
 TEST(samples_go_where_errors_are) {

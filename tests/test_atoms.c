@@ -113,8 +113,7 @@ TEST(no_leak_between_blocks) {
     uint64_t columns[] = {2, 3};
     double x[] = {1e17, 0.1}, value[16];
     int64_t count[] = {1, 1};
-    const csrec_atoms atoms = {2, columns, x, count};
-    assert_ok(csrec_atoms_synthesize_block(4, &atoms, 0, 16, value));
+    assert_ok(csrec_atoms_synthesize_block(4, &(csrec_atoms){2, columns, x, count}, 0, 16, value));
     for (int k = 0; k < 8; k++) assert_true(value[k] == (k < 4 ? 1e17 : -1e17));
     for (int k = 8; k < 16; k++) assert_true(value[k] == (k < 12 ? 0.1 : -0.1));
 }

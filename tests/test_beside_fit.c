@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_beside_fit.c - the network of method beside fitted further to the samples. */
-#include "measurement/guides.h"
 #include "method/beside/beside.h"
 #include "method/method.h"
 #include "prior_model.h"
@@ -64,9 +63,7 @@ static csrec_measurement frame_of(const drawn *d, int64_t t) {
 static double *recover(const drawn *d, const csrec_model *model, double steps, bool votes,
                        int threads, csrec_recover_report *report) {
     const csrec_setting sets[] = {{"steps", steps}, {"vote", votes}};
-    csrec_recover_options o = options_by("beside");
-    o.backend = "cpu";
-    o.model = model;
+    csrec_recover_options o = options_on_cpu("beside", model);
     o.threads = threads;
     o.range[0] = -INFINITY;
     o.range[1] = INFINITY;
@@ -148,7 +145,7 @@ static void check_part(const csrec_turn *t, const csrec_beside *large, csrec_bes
 TEST(parts_are_small_pictures) {
     ENDS_BY(end_model) csrec_model *model = draw_beside(T, G, 0.05);
     const csrec_net_options options = {.threads = 1};
-    csrec_context context;
+    ENDS_BY(csrec_context_destroy) csrec_context context;
     assert_well(csrec_context_create("cpu", &context, &told));
     for (int turn = 0; turn < 8; turn++) {
         const csrec_turn t = {turn,
@@ -166,7 +163,6 @@ TEST(parts_are_small_pictures) {
         csrec_beside_clear(&large);
         csrec_beside_clear(&small);
     }
-    csrec_context_destroy(&context);
 }
 
 /* The weights after the fit to the second of three frames. */
@@ -278,13 +274,11 @@ TEST(fitting_learns_of_guides_and_frames) {
 TEST(fitted_frames_are_those_of_the_stack) {
     ENDS_BY(end_model) csrec_model *model = draw_beside(3, 2, 0.05);
     const csrec_setting sets[] = {{"steps", 16}};
-    csrec_recover_options o = options_by("beside");
-    csrec_sequence *sequence;
+    csrec_recover_options o = options_on_cpu("beside", model);
+    ENDS_BY(end_sequence) csrec_sequence *sequence;
     drawn d;
     int64_t taken = 0;
     draw_still(&d);
-    o.model = model;
-    o.backend = "cpu";
     use_settings(&o.solve, 1, sets);
     double *stack = check_room(d.entries), signal[AREA];
     assert_well(csrec_recover(&d.m, &o, stack, NULL, NULL, &told));
@@ -301,7 +295,6 @@ TEST(fitted_frames_are_those_of_the_stack) {
         }
     }
     assert_int_equal(taken, FRAMES);
-    csrec_sequence_destroy(sequence);
 }
 
 /* ------------------------------------------------------------------ ends ---------------------- */
@@ -316,13 +309,11 @@ TEST(a_stop_in_the_fit_leaves_a_result) {
     for (int frames = 0; frames < 2; frames++) {
         ENDS_BY(end_model) csrec_model *model = draw_beside(3, 2, 0.05);
         const csrec_setting sets[] = {{"steps", 1000}};
-        csrec_recover_options o = options_by("beside");
+        csrec_recover_options o = options_on_cpu("beside", model);
         csrec_recover_report report;
         drawn d;
         int64_t heard = 0;
         (frames ? draw_still : draw_odd)(&d);
-        o.model = model;
-        o.backend = "cpu";
         o.solve.progress = stop_in_fit;
         o.solve.context = &heard;
         use_settings(&o.solve, 1, sets);
@@ -339,12 +330,10 @@ TEST(seconds_end_the_fit) {
     for (int frames = 0; frames < 2; frames++) {
         ENDS_BY(end_model) csrec_model *model = draw_beside(3, 2, 0.05);
         csrec_setting sets[] = {{"steps", 1000}};
-        csrec_recover_options o = options_by("beside");
+        csrec_recover_options o = options_on_cpu("beside", model);
         csrec_recover_report report;
         drawn d;
         (frames ? draw_still : draw_odd)(&d);
-        o.model = model;
-        o.backend = "cpu";
         o.seconds = 1e-12;
         use_settings(&o.solve, 1, sets);
         double *signal = check_room(d.entries);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_beside_frames.c - frames one after another: their expected errors. */
-#include "csrec/sequence.h"
 #include "prior_model.h"
 
 enum { T = 6, SIDE = 48, AREA = SIDE * SIDE };
@@ -33,9 +32,7 @@ static film draw_film(double rate, double sigma) {
 
 static csrec_recover_options options_of(const csrec_model *model, bool votes) {
     static const csrec_setting sets[] = {{"vote", 0}, {"vote", 1}};
-    csrec_recover_options o = options_by("beside");
-    o.backend = "cpu";
-    o.model = model;
+    csrec_recover_options o = options_on_cpu("beside", model);
     o.range[0] = -INFINITY;
     o.range[1] = INFINITY;
     use_settings(&o.solve, 1, sets + votes);
@@ -44,7 +41,7 @@ static csrec_recover_options options_of(const csrec_model *model, bool votes) {
 
 /* Both [T][AREA]. */
 static void recover(const film *f, const csrec_recover_options *o, double *signal, double *map) {
-    csrec_sequence *sequence;
+    ENDS_BY(end_sequence) csrec_sequence *sequence;
     assert_well(csrec_sequence_create(o, &sequence, &told));
     for (int t = 0, taken = 0; t < T; t++) {
         assert_well(csrec_sequence_push(sequence, &f->frame[t], &told));
@@ -53,7 +50,6 @@ static void recover(const film *f, const csrec_recover_options *o, double *signa
             assert_well(csrec_sequence_take(sequence, signal + taken * AREA, map + taken * AREA,
                                             NULL, &told));
     }
-    csrec_sequence_destroy(sequence);
 }
 
 /* ------------------------------------------------------------------ expected errors ----------- */
@@ -74,11 +70,6 @@ static double calibration(const film *f, const double *signal, const double *map
     return sqrt(sum / count);
 }
 
-static int ascending(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Whatever the network expects; without the vote it is far from that. A frame that is known
  * everywhere has no errors. */
 TEST(errors_are_scaled_by_samples_left_out) {
@@ -94,7 +85,8 @@ TEST(errors_are_scaled_by_samples_left_out) {
             found[votes][round] = calibration(&f, signal, map);
         }
     }
-    for (int votes = 0; votes < 2; votes++) qsort(found[votes], ROUNDS, sizeof(double), ascending);
+    for (int votes = 0; votes < 2; votes++)
+        qsort(found[votes], ROUNDS, sizeof(double), check_ascend_reals);
     const double unscaled = found[0][ROUNDS / 2], scaled = found[1][ROUNDS / 2];
     if (!(scaled > 0.7 && scaled < 1.4)) fail_msg("errors are %g of those expected", scaled);
     if (unscaled > 0.7 && unscaled < 1.4) fail_msg("and %g unscaled", unscaled);
@@ -169,7 +161,7 @@ TEST(frames_without_samples_are_recovered_from_others) {
         double *signal = check_room(AREA), *map = check_room(AREA);
         csrec_recover_report report;
         assert_well(csrec_recover(&stack, &o, whole, NULL, &report, &told));
-        csrec_sequence *sequence;
+        ENDS_BY(end_sequence) csrec_sequence *sequence;
         assert_well(csrec_sequence_create(&o, &sequence, &told));
         bool any = false;
         for (int t = 0, taken = 0; t < T; t++) {
@@ -189,7 +181,6 @@ TEST(frames_without_samples_are_recovered_from_others) {
             }
         }
         assert_true(any == (report.remark != NULL));
-        csrec_sequence_destroy(sequence);
     }
 }
 
@@ -235,7 +226,7 @@ TEST(places_are_where_frames_differ) {
         const film f = draw_half(0.4);
         const int64_t count = 200 + check_below(&seed, 200);
         const csrec_next_options wanted = {.count = count, .seed = (uint64_t)round};
-        csrec_sequence *sequence = push_all(&f, 3, &o);
+        ENDS_BY(end_sequence) csrec_sequence *sequence = push_all(&f, 3, &o);
         csrec_sampling next = {0}, again = {0};
         assert_well(csrec_sequence_next(sequence, &wanted, &next, &told));
         assert_well(csrec_sequence_next(sequence, &wanted, &again, &told));
@@ -244,7 +235,6 @@ TEST(places_are_where_frames_differ) {
         all += (int)count;
         csrec_sampling_clear(&next);
         csrec_sampling_clear(&again);
-        csrec_sequence_destroy(sequence);
     }
     if (!(right > 0.5 * all + 4.76 * 0.5 * sqrt(all))) /* 1e-6 */
         fail_msg("%d of %d places are where frames differ", right, all);
@@ -259,7 +249,7 @@ TEST(places_change_no_frame) {
     double *signal = check_room(T * AREA), *map = check_room(T * AREA);
     double *own = check_room(AREA), *own_map = check_room(AREA);
     recover(&f, &o, signal, map);
-    csrec_sequence *sequence;
+    ENDS_BY(end_sequence) csrec_sequence *sequence;
     assert_well(csrec_sequence_create(&o, &sequence, &told));
     csrec_sampling next = {0};
     assert_refused(csrec_sequence_next(sequence, &wanted, &next, &told), CSREC_ARGUMENT, "push");
@@ -277,7 +267,6 @@ TEST(places_change_no_frame) {
     }
     const csrec_next_options many = {.count = AREA + 1};
     assert_refused(csrec_sequence_next(sequence, &many, &next, &told), CSREC_ARGUMENT, "count");
-    csrec_sequence_destroy(sequence);
 }
 
 /* Without a network the last frame by itself tells. */
@@ -289,11 +278,9 @@ TEST(places_need_no_network) {
         use_settings(&o.solve, 1, &set);
         if (empty) f.frame[0].n = 0;
         const csrec_next_options wanted = {.count = 300, .seed = 5};
-        csrec_sequence *sequence = push_all(&f, 1, &o);
-        csrec_sampling next = {0};
+        ENDS_BY(end_sequence) csrec_sequence *sequence = push_all(&f, 1, &o);
+        CLEARED(csrec_sampling) next = {0};
         assert_well(csrec_sequence_next(sequence, &wanted, &next, &told));
         count_right(&next, 300);
-        csrec_sampling_clear(&next);
-        csrec_sequence_destroy(sequence);
     }
 }

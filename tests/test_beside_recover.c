@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_beside_recover.c - recovery of pictures with guides, of bands and of sequences. */
-#include "measurement/guides.h"
 #include "prior_model.h"
 #include "recover/parts/parts.h"
 
@@ -36,9 +35,7 @@ static void draw_guided(csrec_shape shape, double rate, guided *d) {
 /* By method beside; model NULL: by the fit alone. */
 static csrec_recover_options options_beside(const csrec_model *model, bool votes) {
     static const csrec_setting sets[] = {{"vote", 0}, {"network", 0}, {"vote", 1}};
-    csrec_recover_options o = options_by("beside");
-    o.backend = "cpu";
-    o.model = model;
+    csrec_recover_options o = options_on_cpu("beside", model);
     o.range[0] = -INFINITY;
     o.range[1] = INFINITY;
     use_settings(&o.solve, model ? 1 : 2, !votes ? sets : model ? sets + 2 : sets + 1);
@@ -66,8 +63,7 @@ TEST(guides_tell_what_samples_do_not) {
         draw_guided((csrec_shape){2, {50 + check_below(&seed, 20), 50 + check_below(&seed, 20)}},
                     0.25, &d);
         const csrec_recover_options fit = options_beside(NULL, round % 2);
-        csrec_recover_options without = options_by("frames");
-        without.backend = "cpu";
+        csrec_recover_options without = options_on_cpu("frames", NULL);
         csrec_recover_report report;
         const double *signal = recover(&d.m, &fit, &report);
         assert_string_equal(report.method, "beside");
@@ -161,8 +157,7 @@ TEST(tiles_have_their_guides) {
     o.tile = 160000;
     const double *tiled = recover(&d.m, &o, &report);
     assert_true(report.estimate.tiles > 1);
-    const double differ = check_rms(d.entries, tiled, whole);
-    assert_true(differ < 0.1 * check_rms(d.entries, whole, d.truth));
+    assert_true(check_rms(d.entries, tiled, whole) < 0.1 * check_rms(d.entries, whole, d.truth));
     const csrec_task task = {.options = &o,
                              .shape = d.m.shape,
                              .entries = d.entries,
@@ -300,7 +295,7 @@ TEST(frames_are_those_of_the_stack) {
         draw_sequence(0.3, &d);
         if (round % 2) d.m.guides = NULL;
         const double *stack = recover(&d.m, &o, NULL);
-        csrec_sequence *sequence;
+        ENDS_BY(end_sequence) csrec_sequence *sequence;
         assert_well(csrec_sequence_create(&o, &sequence, &told));
         int64_t taken = 0;
         for (int64_t t = 0; t < T; t++) {
@@ -321,15 +316,13 @@ TEST(frames_are_those_of_the_stack) {
         }
         assert_refused(csrec_sequence_take(sequence, (double[AREA]){0}, NULL, NULL, &told),
                        CSREC_ARGUMENT, "ready");
-        csrec_sequence_destroy(sequence);
     }
 }
 
 /* In frames that are pushed, as in pictures: channel 1 is a sum of the others. */
 TEST(complete_bands_guide_frames) {
     const csrec_setting set = {"network", 0};
-    csrec_recover_options o = options_by("beside");
-    o.backend = "cpu";
+    csrec_recover_options o = options_on_cpu("beside", NULL);
     o.range[0] = -INFINITY;
     o.range[1] = INFINITY;
     use_settings(&o.solve, 1, &set);
@@ -393,7 +386,7 @@ TEST(frames_depend_on_those_beside_them) {
 TEST(wrong_frames_are_refused) {
     ENDS_BY(end_model) csrec_model *model = draw_beside(3, 2, 0.05);
     csrec_recover_options o = options_beside(model, false);
-    csrec_sequence *sequence;
+    ENDS_BY(end_sequence) csrec_sequence *sequence;
     o.labels = true;
     assert_refused(csrec_sequence_create(&o, &sequence, &told), CSREC_ARGUMENT, "labels");
     o.labels = false;
@@ -424,5 +417,4 @@ TEST(wrong_frames_are_refused) {
     csrec_sequence_end(sequence);
     REFUSED(&fine, CSREC_ARGUMENT, "has ended");
     assert_well(csrec_sequence_take(sequence, (double[AREA]){0}, NULL, NULL, &told));
-    csrec_sequence_destroy(sequence);
 }

@@ -136,8 +136,7 @@ static compared determined(const way *w, const problem *p) {
     static const char *const picks[] = {"mp", "omp", "romp", "cosamp", "iht", "htp"};
     csrec_recover_options o;
     csrec_setting settings[SETTINGS];
-    const run plain = {.factor = 1.0};
-    set_options(w, p, &plain, settings, &o);
+    set_options(w, p, &(run){.factor = 1.0}, settings, &o);
     csrec_plan plan;
     if (csrec_recover_plan(&p->m, &o, false, &plan, NULL)) return PART_ALL;
     const char *solver = plan.options.solve.solver;

@@ -37,17 +37,6 @@ static void solve(problem *p, double sigma, double epsilon) {
     assert_true(report.iterations <= STEPS_MOST);
 }
 
-/* The columns of an orthonormal matrix, rounded to floats, as complex numbers without imaginary
- * part. */
-static void draw_pairs(int64_t n, double *pairs) {
-    OWNED double *q = malloc((size_t)(n * n) * sizeof *q);
-    draw_orthonormal(&seed, n, n, q);
-    for (int64_t i = 0; i < n * n; i++) {
-        pairs[2 * i] = (float)q[i];
-        pairs[2 * i + 1] = 0.0;
-    }
-}
-
 enum { SIDE = 40, SIDES = 2 * SIDE };
 
 /* Products in single precision. */
@@ -76,7 +65,14 @@ TEST(tight_bounds_end) {
     const double bounds[] = {0.0, 1e-16, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6};
     double *matrix = check_keep(2 * SIDE * SIDE * sizeof *matrix), truth[SIDES] = {0};
     problem both[2];
-    draw_pairs(SIDE, matrix);
+    /* The columns of an orthonormal matrix, rounded to floats, as complex numbers without imaginary
+     * part. */
+    OWNED double *q = malloc((size_t)(SIDE * SIDE) * sizeof *q);
+    draw_orthonormal(&seed, SIDE, SIDE, q);
+    for (int64_t i = 0; i < SIDE * SIDE; i++) {
+        matrix[2 * i] = (float)q[i];
+        matrix[2 * i + 1] = 0.0;
+    }
     csrec_operator_spec spec = {
         .name = "dense", .m = SIDE, .n = SIDE, .matrix = matrix, .complex_signal = true};
     open_problem(&both[0], &spec);

@@ -63,10 +63,9 @@ TEST(groups_are_recovered_as_alone) {
     for (int k = 0; k < 5; k++) {
         if (sanitized_leaves()) continue;
         scan s = draw(24 + (int64_t)check_below(&seed, 9), 30);
-        csrec_recover_options o = options_by(methods[k]);
+        csrec_recover_options o = options_on_cpu(methods[k], NULL);
         csrec_recover_report report;
         csrec_error error = {""};
-        o.backend = "cpu";
         if (k == 4) o.shifts = 4;
         if (k == 3 && !csrec_prior_installed(1, 0, NULL)) continue;
         if (csrec_recover(&s.m, &o, s.signal, NULL, &report, &error))

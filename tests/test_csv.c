@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_csv.c - CSV texts to samples. */
 #include "csv_text.h"
-#include <float.h>
 #include <locale.h>
 #include <unistd.h>
 

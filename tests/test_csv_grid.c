@@ -24,8 +24,7 @@ TEST(lattices_are_found) {
                           origin[0] + step[0] * (double)(i / w), y[n - 1]);
         }
         csrec_placement placement;
-        csrec_read_options options = {.placement = &placement};
-        expect(parse_as(text, &options), h, w, n, index, y);
+        expect(parse_as(text, &(csrec_read_options){.placement = &placement}), h, w, n, index, y);
         for (int d = 0; d < 2; d++) {
             assert_true(fabs(placement.step[d] - step[d]) < 1e-5);
             assert_true(fabs(placement.origin[d] - origin[d]) < 1e-5);

@@ -67,8 +67,7 @@ TEST_THERE(large_cases, true) {
                 problem p = problem_create(&seed, skew ? 50 : 23, sizes[k],
                                            paper ? CSREC_COLUMNS_PAPER : CSREC_COLUMNS_TWO_SIDED,
                                            kind, skew);
-                csrec_speculate_options options = {.stop = {.atoms = sizes[k] / 8}};
-                same_result(&p, &options);
+                same_result(&p, &(csrec_speculate_options){.stop = {.atoms = sizes[k] / 8}});
             }
 }
 

@@ -72,11 +72,6 @@ TEST(noise_is_told_by_deviation_then_sigma_and_rays) {
     }
 }
 
-static int ascending(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* By ranks, of channel c: the mean around each, times albedo, to mean [n]; the result is kappa.
  * 0.623012 = (erf(sqrt(q / 2)) - sqrt(2 q / pi) exp(-q / 2)) / 0.9, q = 2.7055 the 0.9 quantile of
  * chi^2_1: what is left of its mean without the largest tenth. */
@@ -108,7 +103,7 @@ static double kappa_of(const csrec_measurement *m, const csrec_nearby *t, const 
         if (isnan(light[k]) || first < 0) continue;
         ratio[ratios++] = pow((light[k] - light[first]) * a[k] / mean[k], 2.0) * r;
     }
-    qsort(ratio, (size_t)ratios, sizeof *ratio, ascending);
+    qsort(ratio, (size_t)ratios, sizeof *ratio, check_ascend_reals);
     const int64_t kept = (9 * ratios + 9) / 10;
     for (int64_t k = 0; k < kept; k++) sum += ratio[k];
     return kept ? sum / (double)kept / 0.623012 : 0.0;
@@ -168,12 +163,6 @@ TEST(kappa_of_flat_light_is_found) {
 
 enum { PARTS = 3 };
 
-/* The noise of a channel of a sample; 0: none is known. */
-static double told_noise(const csrec_measurement *m, int64_t i, int64_t c) {
-    const double own = m->deviation ? m->deviation[i * m->channels + c] : NAN;
-    return isnan(own) ? m->sigma / sqrt(m->rays ? m->rays[i] : 1.0) : own;
-}
-
 typedef struct cell {
     double weight, sum, square, rays;
     bool open;
@@ -185,7 +174,10 @@ static cell cell_at(const csrec_measurement *part, int64_t position, int64_t c, 
     for (int p = 0; p < PARTS; p++)
         for (int64_t i = 0; i < part[p].n; i++) {
             const csrec_measurement *m = &part[p];
-            const double noise = told_noise(m, i, c), rays = m->rays ? m->rays[i] : 1.0;
+            /* The noise of a channel of a sample; 0: none is known. */
+            const double own = m->deviation ? m->deviation[i * m->channels + c] : NAN;
+            const double rays = m->rays ? m->rays[i] : 1.0;
+            const double noise = isnan(own) ? m->sigma / sqrt(rays) : own;
             const double w = by == 0 ? rays : by == 1 ? 1.0 / (noise * noise) : 1.0;
             if (m->index[i] != position || isnan(m->y[i * m->channels + c])) continue;
             s.weight += w;

@@ -63,11 +63,6 @@ static void check_vectors(int n, const double *A, int count, const double *value
     }
 }
 
-static int ascend(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 enum { MOST = 70 };
 
 TEST(follow_lapack) {
@@ -81,7 +76,7 @@ TEST(follow_lapack) {
         check_vectors(n, A, n, values, V);
         memcpy(B, A, (size_t)(n * n) * sizeof *B);
         assert_ok(csrec_eigen_largest(n, B, n, wanted, W, NULL));
-        qsort(values, (size_t)n, sizeof *values, ascend);
+        qsort(values, (size_t)n, sizeof *values, check_ascend_reals);
         for (int k = 0; k < n; k++)
             assert_true(fabs(values[k] - wanted[n - 1 - k]) <= allowed(n) * norm_of(n * n, A));
     }

@@ -20,8 +20,7 @@ static void check_read(const drawn *d, const csrec_image *image) {
     assert_int_equal(image->alpha != NULL, alpha >= 0);
     for (int64_t i = 0; i < entries; i++) {
         for (int64_t k = 0; k < channels; k++) {
-            int c = channel_of(d, (char[2]){d->shown[k]});
-            double expected = value_of(d, c, (size_t)i);
+            double expected = value_of(d, channel_of(d, (char[2]){d->shown[k]}), (size_t)i);
             if (image->pixels.dtype == CSREC_F32) expected = (double)(float)expected;
             assert_true(csrec_array_value(&image->pixels, i * channels + k) == expected);
         }

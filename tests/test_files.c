@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -154,8 +153,7 @@ static pid_t start_writer(bool waits) {
 
 TEST(killed_writers_are_swept_and_live_ones_kept) {
     int status;
-    pid_t dead = start_writer(false);
-    waitpid(dead, &status, 0);
+    waitpid(start_writer(false), &status, 0);
     pid_t alive = start_writer(true);
     put(".csrec-x-1.tmp", "a name of the user's own");
     put(".csrec-12-1.tmp.bak", "another");

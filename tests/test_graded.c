@@ -33,8 +33,7 @@ static scene draw_scene(int64_t channels, const char *method) {
         s.m.y[i] = s.truth[s.m.index[i / channels] * channels + i % channels] +
                    s.m.deviation[i] * check_normal(&seed);
     }
-    s.o = options_by(method);
-    s.o.backend = "cpu";
+    s.o = options_on_cpu(method, NULL);
     s.o.threads = 1;
     return s;
 }

@@ -71,10 +71,9 @@ static void assert_same_report(const csrec_recover_report *a, const csrec_recove
 }
 
 static csrec_recover_options options_of(int64_t shifts) {
-    csrec_recover_options o = options_by("grids");
+    csrec_recover_options o = options_on_cpu("grids", NULL);
     o.shifts = shifts;
     o.seed = check_next(&seed);
-    o.backend = "cpu";
     o.threads = 1 + (int)check_below(&seed, 2);
     o.solve.stop.epsilon = 0.05;
     return o;
@@ -174,8 +173,7 @@ TEST(a_rank_stops_all) {
         ranks[who].options.solve.context = &s;
         run_ranks(n, ranks);
         for (int r = 0; r < n; r++) assert_ok(ranks[r].status);
-        bool stopped = s.calls > s.at;
-        assert_int_equal(ranks[0].report.outcome == CSREC_INTERRUPTED, stopped);
+        assert_int_equal(ranks[0].report.outcome == CSREC_INTERRUPTED, s.calls > s.at);
         for (int64_t i = 0; i < values_of(&m); i++) assert_true(isfinite(signal[i]));
     }
 }

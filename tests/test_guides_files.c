@@ -4,7 +4,6 @@
 #include "io_measurement.h"
 #include "io_png.h"
 
-#include "files/guides.h"
 #include "files/npz/npz.h"
 #include "measurement/guides.h"
 

@@ -16,12 +16,6 @@ static double number(const drawn *d, int64_t i) {
     return moved ? value + ldexp(1.0, 8 * (int)csrec_dtype_size(d->values.dtype)) : value;
 }
 
-static bool is_known(const drawn *d, int64_t i) {
-    double value = number(d, i);
-    return !(d->filled && same_bits(d, i, d->fill)) &&
-           !(d->limited && (value < d->low || value > d->high));
-}
-
 static csrec_dtype expected_type(const drawn *d) {
     csrec_dtype dtype = d->values.dtype;
     if (is_integer(dtype) && d->packed) return csrec_dtype_size(dtype) > 2 ? CSREC_F64 : CSREC_F32;
@@ -52,7 +46,9 @@ static void check_read(const drawn *d, const csrec_image *image) {
     if (ruled) assert_non_null(image->alpha);
     if (!d->limited && !d->filled) assert_null(image->alpha);
     for (int64_t i = 0; i < d->values.count; i++) {
-        bool known = is_known(d, i);
+        double value = number(d, i);
+        bool known = !(d->filled && same_bits(d, i, d->fill)) &&
+                     !(d->limited && (value < d->low || value > d->high));
         if (image->alpha) assert_int_equal(image->alpha[i], known);
         if (known) check_value(d, &image->pixels, i);
     }
@@ -307,8 +303,7 @@ static io_bytes old_file(void) {
     put_text(dataset, "CLASS", "something else", true);
     H5Dclose(dataset);
     H5Fclose(file);
-    io_bytes b = io_load(path);
-    return b;
+    return io_load(path);
 }
 
 /* The index of chunks and the heap of texts have sizes that libhdf5 trusts. */

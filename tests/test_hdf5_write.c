@@ -136,8 +136,7 @@ static void put_field(const char *path) {
     put_numbers(dataset, "weights", H5T_IEEE_F32BE, 3, H5T_NATIVE_DOUBLE, count);
     put_text(dataset, "units", "kelvin", toss());
     put_text(file, "title", "what it shows", toss());
-    hid_t group = H5Gopen2(file, "/g", H5P_DEFAULT);
-    put_text(group, "place", "Uppsala", toss());
+    put_text(H5Gopen2(file, "/g", H5P_DEFAULT), "place", "Uppsala", toss());
     put_scale(file, dataset, 3, 1, 4);
 }
 

@@ -115,11 +115,10 @@ static void check_picture(csrec_shape shape, int64_t channels, const char *metho
     assert_true(fd >= 0 && signal);
     close(fd);
     sort_samples(&p, 1.0, &seed);
-    csrec_recover_options o = options_by(method);
+    csrec_recover_options o = options_on_cpu(method, NULL);
     use_settings(&o.solve, 1, &setting);
     o.tile = tile;
     o.threads = 1;
-    o.backend = "cpu";
     one_round first = round_of(&p, &o, p.signal, INT32_MAX);
     first.size = 1;
     first.slabs = false;

@@ -52,7 +52,7 @@ static cell cell_at(const csrec_measurement *part, int64_t position) {
 
 static void check_merge(const csrec_measurement *part, double sigma) {
     const csrec_measurement *parts[PARTS];
-    csrec_measurement merged;
+    CLEARED(csrec_measurement) merged;
     int64_t contradictions[2], k = 0;
     double variance = 0;
     for (int p = 0; p < PARTS; p++) parts[p] = &part[p];
@@ -70,7 +70,6 @@ static void check_merge(const csrec_measurement *part, double sigma) {
     assert_int_equal(merged.n, k);
     double expected = sigma < 0 ? sqrt(variance / (double)k) : sigma;
     assert_true(fabs(merged.sigma - expected) <= 1e-12 * expected);
-    csrec_measurement_clear(&merged);
 }
 
 TEST(merges_are_direct_sums) {
@@ -138,8 +137,7 @@ TEST(types_hold_the_means) {
         const csrec_measurement *parts[] = {&one, &two};
         assert_ok(csrec_measurement_merge(2, parts, &merged, NULL, NULL));
         assert_true(merged.y[0] == (y[0] + z[0]) / 2 && merged.y[1] == 20);
-        csrec_dtype mean = round < 2 ? CSREC_F32 : CSREC_F64;
-        assert_int_equal(merged.dtype, round % 2 ? mean : type);
+        assert_int_equal(merged.dtype, round % 2 ? (round < 2 ? CSREC_F32 : CSREC_F64) : type);
         assert_true(merged.scale[1] == (round == 1 ? 255 : 0));
         csrec_measurement_clear(&merged);
     }

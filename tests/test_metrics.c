@@ -7,15 +7,6 @@ SEED(seed);
 
 #define assert_near(x, y, tolerance) assert_true(fabs((x) - (y)) <= (tolerance))
 
-/* A smooth pattern with noise, and a blurred, brightened copy. */
-static void random_pictures(int height, int width, double *a, double *b) {
-    for (int y = 0; y < height; y++)
-        for (int x = 0; x < width; x++)
-            a[y * width + x] = 120 + 80 * sin(0.3 * x) * cos(0.2 * y) + 40 * check_uniform(&seed);
-    for (int k = 0; k < height * width; k++)
-        b[k] = (a[k] + a[(k + 1) % (height * width)]) / 2 + 10 * check_uniform(&seed);
-}
-
 TEST(psnr_known) {
     const double a[] = {0, 10, 20, 30}, b[] = {1, 9, 21, 29}, c[] = {0, 10, 20, 50};
     assert_true(isinf(csrec_psnr(4, a, a, 255)));
@@ -56,7 +47,13 @@ TEST(ssim_direct) {
         int height = 11 + (int)check_below(&seed, 40), width = 11 + (int)check_below(&seed, 40);
         if (round == 0) height = width = 11;
         double a[51 * 51], b[51 * 51], ssim = 0;
-        random_pictures(height, width, a, b);
+        /* A smooth pattern with noise, and a blurred, brightened copy. */
+        for (int y = 0; y < height; y++)
+            for (int x = 0; x < width; x++)
+                a[y * width + x] =
+                    120 + 80 * sin(0.3 * x) * cos(0.2 * y) + 40 * check_uniform(&seed);
+        for (int k = 0; k < height * width; k++)
+            b[k] = (a[k] + a[(k + 1) % (height * width)]) / 2 + 10 * check_uniform(&seed);
         assert_ok(csrec_ssim(height, width, a, b, 255, &ssim));
         /* variances of size 100..3000 formed from squares below 255^2: 1e-12 relative is met with
          * more than two digits to spare */

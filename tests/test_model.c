@@ -24,14 +24,6 @@ static void clear(parts *p) {
     *p = (parts){.n = 0};
 }
 
-static void add_vectors(parts *p, int64_t height, int64_t width, int64_t channels) {
-    int64_t *shape = (int64_t *)(void *)add(p, "shape", CSREC_I64, (csrec_shape){1, {2}});
-    shape[0] = height;
-    shape[1] = width;
-    *(int64_t *)(void *)add(p, "channels", CSREC_I64, (csrec_shape){0}) = channels;
-    add(p, "scale", CSREC_F64, (csrec_shape){1, {2}})[1] = 255.0;
-}
-
 /* 3 components of 2 x 3 patches of 2 channels. */
 static parts make_pca(void) {
     parts p = {.n = 0};
@@ -42,7 +34,11 @@ static parts make_pca(void) {
     for (int i = 0; i < 36; i++) components[i] = check_uniform(&seed) - 0.5;
     for (int i = 0; i < 3; i++) variances[i] = 3.0 - i;
     *add(&p, "noise", CSREC_F64, (csrec_shape){0}) = 0.25;
-    add_vectors(&p, 2, 3, 2);
+    int64_t *shape = (int64_t *)(void *)add(&p, "shape", CSREC_I64, (csrec_shape){1, {2}});
+    shape[0] = 2;
+    shape[1] = 3;
+    *(int64_t *)(void *)add(&p, "channels", CSREC_I64, (csrec_shape){0}) = 2;
+    add(&p, "scale", CSREC_F64, (csrec_shape){1, {2}})[1] = 255.0;
     return p;
 }
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_motion.c - motion between pictures, frames with the samples of others carried along it,
  * holes, on scenes whose motion is known. */
-#include <math.h>
-#include <string.h>
 
-#include "csrec/recover.h"
 #include "method/beside/beside.h"
 #include "method/beside/flow.h"
 #include "prior_model.h"
@@ -122,9 +119,8 @@ static csrec_measurement draw_frames(const double *step, double rate, double *tr
 
 static double squares_missed(const csrec_measurement *m, const double *truth, double motion) {
     const csrec_setting sets[] = {{"network", 0}, {"motion", motion}};
-    csrec_recover_options o = options_by("beside");
+    csrec_recover_options o = options_on_cpu("beside", NULL);
     double *signal = check_room(T * AREA), sum = 0.0;
-    o.backend = "cpu";
     use_settings(&o.solve, 2, sets);
     assert_well(csrec_recover(m, &o, signal, NULL, NULL, &told));
     for (int64_t i = 0; i < T * AREA; i++) sum += pow(signal[i] - truth[i], 2.0);
@@ -162,8 +158,7 @@ TEST(other_frames_may_be_brighter) {
         for (int t = 0; t < T; t++) haze[t] = 50.0 * gain[t] * check_normal(&seed);
         for (int64_t i = 0; i < m.n; i++)
             m.y[i] = gain[m.index[i] / AREA] * m.y[i] + haze[m.index[i] / AREA];
-        csrec_recover_options o = options_by("beside");
-        o.backend = "cpu";
+        csrec_recover_options o = options_on_cpu("beside", NULL);
         o.range[0] = -INFINITY;
         o.range[1] = INFINITY;
         use_settings(&o.solve, 1, &set);
@@ -243,8 +238,7 @@ TEST(holes_are_filled_by_other_frames) {
     }
     m.n = kept;
     const csrec_setting sets[] = {{"network", 0}};
-    csrec_recover_options o = options_by("beside");
-    o.backend = "cpu";
+    csrec_recover_options o = options_on_cpu("beside", NULL);
     use_settings(&o.solve, 1, sets);
     assert_well(csrec_recover(&m, &o, signal, NULL, NULL, &told));
     for (int64_t i = 0; i < T * AREA; i++) {
@@ -284,9 +278,8 @@ TEST(equal_samples_stay) {
     const double values[] = {0.0, 100.0 * check_normal(&seed), 1e-20};
     for (int k = 0; k < 6; k++) {
         const csrec_setting set = {"network", k / 3};
-        csrec_recover_options o = options_by("beside");
+        csrec_recover_options o = options_on_cpu("beside", NULL);
         for (int64_t i = 0; i < m.n; i++) m.y[i] = values[k % 3];
-        o.backend = "cpu";
         use_settings(&o.solve, 1, &set);
         assert_well(csrec_recover(&m, &o, signal, NULL, NULL, &told));
         for (int64_t i = 0; i < T * AREA; i++) assert_true(signal[i] == values[k % 3]);
@@ -298,13 +291,12 @@ TEST(frames_far_from_samples_are_unknown) {
     double *truth = check_room(T * AREA), *signal = check_room(T * AREA);
     csrec_measurement m = draw_frames(NULL, 0.3, truth);
     const csrec_setting set = {"network", 0};
-    csrec_recover_options o = options_by("beside");
+    csrec_recover_options o = options_on_cpu("beside", NULL);
     int64_t first = 0;
     while (m.index[first] / AREA < T - 1) first++;
     m.n -= first;
     memmove(m.index, m.index + first, (size_t)m.n * sizeof *m.index);
     memmove(m.y, m.y + first, (size_t)m.n * sizeof *m.y);
-    o.backend = "cpu";
     use_settings(&o.solve, 1, &set);
     assert_well(csrec_recover(&m, &o, signal, NULL, NULL, &told));
     for (int64_t i = 0; i < T * AREA; i++) assert_true(isnan(signal[i]) == (i / AREA < T - 4));

@@ -80,8 +80,7 @@ TEST(reads_every_layout) {
             int64_t position[4] = {0}, rest = i, place = 0;
             for (int d = dims; d-- > 0; rest /= dim[d]) position[d] = rest % dim[d];
             for (int d = dims; d-- > 0;) place = place * dim[d] + position[d];
-            double expected = meaning(type, bits[fortran ? place : i]);
-            assert_true(csrec_array_value(&array, i) == expected);
+            assert_true(csrec_array_value(&array, i) == meaning(type, bits[fortran ? place : i]));
         }
     }
 }

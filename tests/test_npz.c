@@ -151,8 +151,7 @@ static csrec_status write_noise(const char *path, bool stored, csrec_error *erro
     assert_ok(csrec_array_create(CSREC_U64, &(csrec_shape){1, {20000}}, &array));
     for (int i = 0; i < 20000; i++) ((uint64_t *)array.data)[i] = check_next(&state);
     csrec_npz_field field = {"noise", "u8", array.shape, array.data, 160000};
-    csrec_status status = csrec_npz_save(path, 1, &field, stored, error);
-    return status;
+    return csrec_npz_save(path, 1, &field, stored, error);
 }
 
 /* The bytes at a fixed place of the local header: method 0 or 8 (APPNOTE.TXT 4.3.7). */

@@ -24,8 +24,7 @@ static double *written_out(const csrec_operator *A) {
 static csrec_operator *haar_operator(const problem *p) {
     csrec_operator_spec spec = {
         .name = "haar", .levels = p->levels, .m = p->n, .rows = p->rows, .columns = p->columns};
-    csrec_operator *A = operator_of(&spec);
-    return A;
+    return operator_of(&spec);
 }
 
 /* On any support: r = y - A_S x, and r is orthogonal to every chosen column, which is what makes it

@@ -72,8 +72,7 @@ static void check_model(const csrec_model *model, int64_t n, const double *mean,
 }
 
 static csrec_model *learn(int64_t m, int64_t n, const float *X, csrec_learn_options options) {
-    source s = {.X = X, .m = m, .n = n};
-    csrec_data data = {m, n, read_source, &s};
+    csrec_data data = {m, n, read_source, &(source){.X = X, .m = m, .n = n}};
     csrec_model *model = NULL;
     assert_well(csrec_pca_learn(&data, &options, &model, NULL, &told));
     return model;
@@ -86,12 +85,6 @@ static const char *learning_backend(void **state) {
     print_message("SKIPPED: %s\n", error.text);
     skip();
     return NULL;
-}
-
-static void check_backend_text(const csrec_model *model, const char *backend, bool gram) {
-    bool both = gram && strcmp(backend, "cuda") == 0;
-    assert_string_equal(csrec_model_text(model, "backend"),
-                        both ? "covariance cpu, eigenvectors cuda" : backend);
 }
 
 TEST_ON_EACH(eigenvectors_of_the_covariance) {
@@ -110,7 +103,9 @@ TEST_ON_EACH(eigenvectors_of_the_covariance) {
             model = learn(m, n, X, few);
             check_model(model, n, mean, C);
             assert_true(csrec_model_array(model, "variances")->count <= 3);
-            check_backend_text(model, backend, m < n);
+            bool both = (m < n) && strcmp(backend, "cuda") == 0;
+            assert_string_equal(csrec_model_text(model, "backend"),
+                                both ? "covariance cpu, eigenvectors cuda" : backend);
             free(C);
         }
 }

@@ -30,8 +30,7 @@ static bool fourier_is_built(void) {
     csrec_shape shape = {1, {4}};
     csrec_operator_spec spec = {.name = "fourier", .shape = &shape, .m = 4};
     ENDS_BY(end_operator) csrec_operator *A = NULL;
-    csrec_status status = csrec_operator_create(&spec, &A, NULL);
-    return status == CSREC_OK;
+    return csrec_operator_create(&spec, &A, NULL) == CSREC_OK;
 }
 
 /* All rows of a matrix of each block of the picture. */
@@ -180,11 +179,9 @@ TEST(every_way_keeps_its_promises) {
             const csrec_setting set[] = {
                 {"splitting", way}, {"groups", groups}, {"iterations", groups ? 3 : 10}};
             measure(&b, "hadamard", true, CSREC_ROWS_UNIFORM, truth, index, y);
-            const bool noisy = check_below(&seed, 2);
-            if (noisy) b.m.sigma = 5.0 * SIDE; /* 5 tones in the picture */
+            if (check_below(&seed, 2)) b.m.sigma = 5.0 * SIDE; /* 5 tones in the picture */
             for (int i = 0; i < ENTRIES / 2; i++) y[i] += b.m.sigma * check_normal(&seed);
-            csrec_recover_options o = options_by("pnp");
-            o.backend = "cpu";
+            csrec_recover_options o = options_on_cpu("pnp", NULL);
             use_settings(&o.solve, 3, set);
             assert_well(csrec_recover(&b.m, &o, x, NULL, NULL, &told));
             assert_ok(csrec_measurement_simulate(&b.m, x, again, NULL));

@@ -24,9 +24,7 @@ static sampled sample(int64_t height, int64_t width, int64_t channels, int64_t n
 static double *recover(const sampled *s, const csrec_model *model, const char *name, double value) {
     csrec_recover_report report;
     const csrec_setting settings[] = {{name, value}};
-    csrec_recover_options o = options_by(NULL);
-    o.model = model;
-    o.backend = "cpu";
+    csrec_recover_options o = options_on_cpu(NULL, model);
     o.range[0] = -INFINITY; /* no bound at 0, which an offset moves */
     o.range[1] = INFINITY;
     if (name) o.solve.settings = settings, o.solve.n_settings = 1;
@@ -160,8 +158,7 @@ static float *fit_ahead(const csrec_model *model, bool ahead, int64_t *count) {
     const csrec_prior_samples s = {1, EXTENT, EXTENT, values, known, .tone = 1.0f, .threads = 3};
     assert_well(csrec_prior_pass_create(&(csrec_prior_from){.model = model}, 1, 1, &cpu, &options,
                                         EXTENT, EXTENT, &pass, &told));
-    const csrec_prior_part part = {&s, pass.multiple};
-    const csrec_fit_source source = csrec_prior_source(&part);
+    const csrec_fit_source source = csrec_prior_source(&(csrec_prior_part){&s, pass.multiple});
     const csrec_fit_options fit = {5, .copies = 4, .rate = 1e-3, .threads = 3, .ahead = ahead};
     csrec_call call;
     int64_t done;
@@ -196,9 +193,7 @@ TEST(strange_networks_expect_finite_errors) {
     for (int64_t i = 0; i < s.m.n; i++)
         square += (s.m.y[i] - mean) * (s.m.y[i] - mean) / (double)s.m.n;
     s.m.scale[1] = 255.0;
-    csrec_recover_options o = options_by(NULL);
-    o.model = model;
-    o.backend = "cpu";
+    csrec_recover_options o = options_on_cpu(NULL, model);
     assert_well(csrec_recover_variance(&s.m, &o, signal, v, NULL, &told));
     for (int64_t i = 0; i < s.values; i++) farthest = fmax(farthest, fabs(log(v[i] / square)));
     assert_true(fabs(farthest - 20.0) <= 1e-4); /* beyond it without a limit */

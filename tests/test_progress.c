@@ -52,13 +52,12 @@ static void drop_scene(scene *s) {
 static void run_way(const scene *s, const way *w, double *signal, csrec_progress_fn progress,
                     void *context) {
     csrec_error error;
-    csrec_recover_options o = options_by(NULL);
+    csrec_recover_options o = options_on_cpu(NULL, NULL);
     o.solve.solver = w->solver;
     o.basis = w->basis;
     o.shifts = w->shifts;
     o.solve.stop.atoms = w->atoms;
     o.threads = THREADS;
-    o.backend = "cpu";
     report_to(&o.solve, progress, context);
     if (csrec_recover(&s->m, &o, signal, NULL, NULL, &error))
         fail_msg("%s: %s", w->name, error.text);
@@ -238,9 +237,8 @@ TEST(stages_are_those_of_the_estimate) {
         csrec_plan plan;
         csrec_error error;
         double sum = 0.0;
-        csrec_recover_options o = options_by(runs[k].method);
+        csrec_recover_options o = options_on_cpu(runs[k].method, NULL);
         o.threads = 1;
-        o.backend = "cpu";
         assert_ok(csrec_recover_plan(&s.m, &o, false, &plan, &error));
         assert_int_equal(plan.estimate.n_stages, runs[k].stages);
         for (int i = 0; i < plan.estimate.n_stages; i++) sum += plan.estimate.stage[i].seconds;

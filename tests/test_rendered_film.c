@@ -2,9 +2,7 @@
 /* test_rendered_film.c - renderings in time: the rays that a frame has from those around it against
  * their definition as direct sums, and the errors of scenes that move, are lit anew, cut or dropped
  * against the frames alone. */
-#include <math.h>
 
-#include "csrec/sequence.h"
 #include "method/rendered/lights.h"
 #include "rays.h"
 #include "recover/recover.h"
@@ -151,11 +149,6 @@ static int64_t pairs_of(const movie *f, const scene *s, int64_t k, int64_t t, pa
     return n;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* alone [4][N] of either frame: light and variance. */
 static double gain_by_hand(const pair *list, int64_t n, const float *own, const float *other) {
     double *ratio = check_room(n);
@@ -168,7 +161,7 @@ static double gain_by_hand(const pair *list, int64_t n, const float *own, const 
         }
         ratio[j] = here / there;
     }
-    qsort(ratio, (size_t)n, sizeof *ratio, compare_doubles);
+    qsort(ratio, (size_t)n, sizeof *ratio, check_ascend_reals);
     return ratio[n / 2];
 }
 
@@ -352,7 +345,7 @@ TEST(frames_that_come_and_frames_that_do_not) {
         const scene s = usual();
         movie *f = draw_film(&s);
         csrec_recover_options o = options_for(false, true);
-        csrec_sequence *frames;
+        ENDS_BY(end_sequence) csrec_sequence *frames;
         double *one = check_room(N * 3), *errors = check_room(N * 3);
         drop(f, way ? 4 : 3, way ? 7 : 3);
         const double *all = recover(f, &o);
@@ -373,7 +366,6 @@ TEST(frames_that_come_and_frames_that_do_not) {
                     assert_true(isnan(one[i]) ? isnan(errors[i]) : errors[i] > 0.0);
             }
         }
-        csrec_sequence_destroy(frames);
     }
 }
 

@@ -232,11 +232,9 @@ static double gain_of(const csrec_rendered_samples *s, const float *y, const dou
 
 static csrec_recover_options options_for(const csrec_model *model, csrec_setting set[3], int turns,
                                          bool apart) {
-    csrec_recover_options o = options_by("rendered");
+    csrec_recover_options o = options_on_cpu("rendered", model);
     const csrec_setting all[3] = {{"turns", turns}, {"network", model != NULL}, {"apart", apart}};
     memcpy(set, all, sizeof all);
-    o.backend = "cpu";
-    o.model = model;
     use_settings(&o.solve, 3, set);
     return o;
 }

@@ -52,7 +52,7 @@ TEST(distances_are_those_of_all_pairs) {
                                    1 + check_below(&seed, round % 7 ? 20 : 200),
                                    1 + check_below(&seed, 90)};
         const int64_t n = extent[0] * extent[1] * extent[2], rate = 1 + check_below(&seed, n);
-        uint32_t *squared = malloc((size_t)n * sizeof *squared);
+        OWNED uint32_t *squared = malloc((size_t)n * sizeof *squared);
         int64_t *at = malloc((size_t)n * 3 * sizeof *at), count = 0;
         for (int64_t i = 0; i < n; i++) {
             squared[i] = check_below(&seed, rate) ? CSREC_FAR : 0;
@@ -69,7 +69,6 @@ TEST(distances_are_those_of_all_pairs) {
             }
             assert_int_equal(squared[i], least);
         }
-        free(squared);
         free(at);
     }
 }

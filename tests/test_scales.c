@@ -2,7 +2,6 @@
 /* Operators, samples, weights, starts and bounds multiplied by powers of two from the whole range
  * of doubles: every solver gives the bits of the problem of ordinary size, times a power of two, or
  * says that the result leaves the range. */
-#include <float.h>
 
 #include "operators_drawn.h"
 

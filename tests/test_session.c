@@ -135,7 +135,7 @@ TEST(results_are_those_without_a_session) {
         const kind *k = &kinds[i];
         if (sanitized_leaves()) continue;
         csrec_recover_options o = options_by(k->method);
-        csrec_measurement form = {.shape = {2, {SIDE, SIDE}}, .channels = k->channels};
+        CLEARED(csrec_measurement) form = {.shape = {2, {SIDE, SIDE}}, .channels = k->channels};
         double *albedo = kept_normals(&seed, ENTRIES);
         o.threads = 1;
         for (int64_t at = 0; at < ENTRIES; at++) albedo[at] = 0.5 + 0.1 * fabs(albedo[at]);
@@ -147,7 +147,6 @@ TEST(results_are_those_without_a_session) {
             check_means(k, s, l);
             check_results(k, s, &o);
         }
-        csrec_measurement_clear(&form);
     }
 }
 

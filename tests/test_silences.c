@@ -197,8 +197,7 @@ typedef struct scene {
 
 static csrec_model *make_components(void) {
     const int64_t d = EDGE * EDGE;
-    table t = {d};
-    csrec_data data = {40, d, read_rows, &t};
+    csrec_data data = {40, d, read_rows, &(table){d}};
     csrec_learn_options o = {
         .shape = {2, {EDGE, EDGE}}, .components = 3, .threads = 1, .backend = "cpu"};
     csrec_model *model;

@@ -84,8 +84,7 @@ TEST_ON("cpu", what_ends_is_fitted_exactly) {
 }
 
 TEST_ON("cpu", wrong_settings_are_refused) {
-    const char *backend = check_backend(state);
-    ENDS_BY(drop_dense) dense_problem p = draw_dense(&seed, backend, 10, 20, 2);
+    ENDS_BY(drop_dense) dense_problem p = draw_dense(&seed, check_backend(state), 10, 20, 2);
     csrec_setting set = {"k", 11.0};
     csrec_solve_options options = {.solver = "cosamp", .settings = &set, .n_settings = 1};
     assert_fails(csrec_solve(p.A, p.y, &options, NULL, NULL, NULL, &told), CSREC_ARGUMENT);

@@ -73,14 +73,6 @@ static void draw_sparse(problem *p) {
     multiply(p, p->x, p->y);
 }
 
-/* Columns of lengths from 0.1 to 10. */
-static void draw_matrix(problem *p) {
-    for (int64_t j = 0; j < p->n; j++) {
-        double scale = pow(10.0, 2.0 * check_uniform(&seed) - 1.0) / sqrt(2.0 * (double)p->m);
-        for (int64_t i = 0; i < p->m; i++) p->a[i * p->n + j] = scale * draw_number();
-    }
-}
-
 /* Distinct frequencies of n entries. */
 static void draw_frequencies(problem *p) {
     OWNED int64_t *order = check_order(&seed, p->n);
@@ -114,7 +106,11 @@ static bool open_problem(problem *p, const char *kind, int64_t m, int64_t n, int
     if (strcmp(kind, "fourier") == 0)
         draw_frequencies(p);
     else
-        draw_matrix(p);
+        /* Columns of lengths from 0.1 to 10. */
+        for (int64_t j = 0; j < p->n; j++) {
+            double scale = pow(10.0, 2.0 * check_uniform(&seed) - 1.0) / sqrt(2.0 * (double)p->m);
+            for (int64_t i = 0; i < p->m; i++) p->a[i * p->n + j] = scale * draw_number();
+        }
     if (strcmp(kind, "sparse") == 0) store_columns(p);
     draw_sparse(p);
     const csrec_shape shape = {1, {n}};

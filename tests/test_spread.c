@@ -61,12 +61,6 @@ static void run_rank(void *context, int rank, csrec_comm *comm, const csrec_erro
     if (comm && !r->done[rank]) csrec_comm_fail(comm, "a rank failed");
 }
 
-static void run_ranks(int n, const csrec_measurement *m, int64_t tile, double *signal) {
-    sharing r = {.m = m, .signal = signal, .tile = tile};
-    assert_ok(csrec_comm_hub_run(n, run_rank, &r));
-    for (int k = 0; k < n; k++) assert_true(r.done[k]);
-}
-
 TEST(threads_share_one_signal) {
     static const csrec_shape shapes[] = {{2, {700, 560}}, {1, {5000}}, {3, {70, 150, 130}}};
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
@@ -76,7 +70,9 @@ TEST(threads_share_one_signal) {
         assert_ok(recover_tiles(&alone, NULL));
         for (int n = 2; n <= RANKS; n++) {
             memset(p.signal, 0xff, bytes);
-            run_ranks(n, &p.m, alone.tile, p.signal);
+            sharing r = {.m = &p.m, .signal = p.signal, .tile = alone.tile};
+            assert_ok(csrec_comm_hub_run(n, run_rank, &r));
+            for (int i = 0; i < n; i++) assert_true(r.done[i]);
             assert_memory_equal(p.signal, p.truth, bytes);
         }
     }
@@ -127,7 +123,7 @@ TEST(a_failure_leaves_no_tile_out) {
 static void check_selection(const csrec_measurement *m, const csrec_tiling *t, int64_t number) {
     const csrec_tile tile = csrec_tiling_tile(t, number);
     const bool ascend = csrec_samples_ascend(m, 2);
-    csrec_measurement part;
+    CLEARED(csrec_measurement) part;
     int64_t n = 0;
     assert_ok(csrec_samples_select(m, t, &tile.box, ascend, 2, &part));
     for (int64_t k = 0; k < m->n; k++) {
@@ -145,7 +141,6 @@ static void check_selection(const csrec_measurement *m, const csrec_tiling *t, i
         n++;
     }
     assert_int_equal(part.n, n);
-    csrec_measurement_clear(&part);
 }
 
 TEST(the_samples_of_a_tile_are_those_in_its_box) {

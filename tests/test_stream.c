@@ -31,8 +31,7 @@ TEST(weights_follow_their_rows) {
     OWNED float *X = draw(M * N, -3e3);
     double *weights = malloc(M * sizeof *weights), mean[2][N], C[2][N * N];
     for (int i = 0; i < M; i++) weights[i] = check_uniform(&seed);
-    source s = {.X = X, .m = M, .n = N};
-    csrec_data data = {M, N, read_source, &s};
+    csrec_data data = {M, N, read_source, &(source){.X = X, .m = M, .n = N}};
     assert_ok(csrec_mean(M, N, X, weights, 2, mean[0], NULL));
     assert_ok(csrec_covariance(M, N, X, weights, NULL, 2, C[0], NULL));
     assert_ok(csrec_statistics_stream(&data, weights, 1, NULL, NULL, mean[1], C[1], NULL, NULL));
@@ -113,8 +112,7 @@ TEST(wrong_files_are_refused) {
     csrec_rows *rows;
     csrec_data data;
     csrec_array array;
-    csrec_shape shape = {0};
-    assert_ok(csrec_array_create(CSREC_F32, &shape, &array));
+    assert_ok(csrec_array_create(CSREC_F32, &(csrec_shape){0}, &array));
     assert_ok(csrec_array_write(io_path("scalar.npy"), &array, NULL));
     csrec_array_clear(&array);
     assert_fails(csrec_rows_open(io_path("scalar.npy"), &rows, &data, NULL, &told), CSREC_DATA);

@@ -36,11 +36,10 @@ static void recover(uint64_t seed, const char *solver, const char *basis, int th
     m.scale[1] = 255.0;
     for (int64_t k = 0; k < m.n; k++)
         m.y[k] = 100.0 + (double)(m.index[k] % 7 * 9) + check_uniform(&seed);
-    csrec_recover_options o = options_by(NULL);
+    csrec_recover_options o = options_on_cpu(NULL, NULL);
     o.solve.solver = solver;
     o.basis = basis;
     o.threads = threads;
-    o.backend = "cpu";
     if (!solver) o.shifts = 5;
     check_status(csrec_recover(&m, &o, to, NULL, NULL, &error), &error);
 }
@@ -87,8 +86,7 @@ static void run_little(uint64_t seed) {
 static void learn(uint64_t seed, int threads, int64_t length, double *components) {
     OWNED float *X = malloc((size_t)(ROWS * length) * sizeof *X);
     for (int64_t i = 0; i < ROWS * length; i++) X[i] = (float)check_normal(&seed);
-    source s = {.X = X, .m = ROWS, .n = length};
-    csrec_data data = {ROWS, length, read_source, &s};
+    csrec_data data = {ROWS, length, read_source, &(source){.X = X, .m = ROWS, .n = length}};
     csrec_learn_options o = {.components = 4, .threads = threads, .backend = "cpu"};
     ENDS_BY(end_model) csrec_model *model;
     csrec_error error;

@@ -242,8 +242,7 @@ TEST(wrong_files_are_refused) {
 TEST(others_refuse) {
     ENDS_BY(drop) made t;
     draw_measurement("hadamard", &t);
-    const int64_t values = csrec_measurement_signal_values(&t.m);
-    double sigma, *signal = calloc((size_t)values, sizeof *signal);
+    double sigma, *signal = calloc((size_t)csrec_measurement_signal_values(&t.m), sizeof *signal);
     csrec_doubts doubts;
     const csrec_measurement *parts[] = {&t.m, &t.m};
     csrec_measurement merged;
@@ -251,8 +250,7 @@ TEST(others_refuse) {
     assert_fails(csrec_noise_estimate(&t.m, &sigma, &told), CSREC_UNSUPPORTED);
     assert_fails(csrec_doubts_find(&t.m, 1, &doubts, &told), CSREC_UNSUPPORTED);
     assert_fails(csrec_measurement_merge(2, parts, &merged, NULL, &told), CSREC_UNSUPPORTED);
-    csrec_recover_options o = options_by("grids");
-    o.backend = "cpu";
+    csrec_recover_options o = options_on_cpu("grids", NULL);
     io_refused(csrec_recover(&t.m, &o, signal, NULL, NULL, &error), CSREC_ARGUMENT, "method grids",
                "hadamard");
     o.method = NULL;
@@ -273,8 +271,7 @@ TEST(complex_entries_are_two_channels) {
                            .y = y,
                            .dtype = CSREC_F64,
                            .is_complex = true};
-    csrec_recover_options o = options_by(NULL);
-    o.backend = "cpu";
+    csrec_recover_options o = options_on_cpu(NULL, NULL);
     o.method = "frames";
     assert_int_equal(csrec_measurement_signal_values(&m), 2 * SIDE * SIDE);
     assert_ok(csrec_recover(&m, &o, a, NULL, NULL, NULL));

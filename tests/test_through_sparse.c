@@ -171,21 +171,17 @@ TEST(pursuits) {
     }
 }
 
-/* y of a random signal, so that every bound can be met. */
-static void measure_a_signal(problem *p) {
-    const int64_t values = csrec_measurement_signal_values(&p->m);
-    double *x = kept_normals(&seed, values);
-    csrec_status status = csrec_measurement_simulate(&p->m, x, p->m.y, NULL);
-    assert_true(status == CSREC_OK || status == CSREC_UNSUPPORTED); /* built without transforms */
-}
-
 /* A x of the l1 minimum is unique, whatever the columns: those of few rows of Hadamard's times a
  * wavelet basis are equal or combinations of each other. */
 TEST(l1_minima) {
     for (int round = 0; round < 40; round++) {
         ENDS_BY(close_problem) problem p;
         open_problem(names[round % 5], bases[round / 5 % 3], &p);
-        measure_a_signal(&p);
+        /* y of a random signal, so that every bound can be met. */
+        double *x = kept_normals(&seed, csrec_measurement_signal_values(&p.m));
+        csrec_status status = csrec_measurement_simulate(&p.m, x, p.m.y, NULL);
+        assert_true(status == CSREC_OK ||
+                    status == CSREC_UNSUPPORTED); /* built without transforms */
         csrec_setting set = {"lambda", 0.1 + 0.4 * check_uniform(&seed)};
         csrec_solve_options solve = {
             .solver = "fista", .stop = {.atoms = 100000}, .settings = &set, .n_settings = 1};

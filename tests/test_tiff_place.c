@@ -63,8 +63,7 @@ TEST(rasters_keep_their_place) {
     CLEARED(csrec_image) image = {.has_channels = true};
     write_raster(from);
     CLEARED(csrec_measurement) m = expect_known(from, 1.0, 0.0);
-    const csrec_shape shape = {3, {3, 4, 1}};
-    assert_ok(csrec_array_create(CSREC_F32, &shape, &image.pixels));
+    assert_ok(csrec_array_create(CSREC_F32, &(csrec_shape){3, {3, 4, 1}}, &image.pixels));
     write_well(to, &image, from);
     check_raster(to);
     remove(from);

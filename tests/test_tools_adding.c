@@ -213,13 +213,6 @@ TEST(the_format_is_read_and_written) {
     run_well("mkdir -p pictures && cp gray.pgm pictures && $L pca pictures -p 4 -k 5 -o p.npz -q");
 }
 
-static void put(const char *name, const char *text, size_t size) {
-    FILE *file = fopen(name, "wb");
-    assert_non_null(file);
-    fwrite(text, 1, size, file);
-    fclose(file);
-}
-
 TEST(the_format_refuses) {
     static const struct {
         const char *text, *words;
@@ -231,7 +224,10 @@ TEST(the_format_refuses) {
                  {"P5 999999999 2 255\n123", "three numbers"},
                  {"P5 0 2 255\n123", "has not 2 x 0 pixels"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        put("w.pgm", wrong[i].text, strlen(wrong[i].text));
+        FILE *file = fopen("w.pgm", "wb");
+        assert_non_null(file);
+        fwrite(wrong[i].text, 1, (strlen(wrong[i].text)), file);
+        fclose(file);
         expect_mistake("$S w.pgm -o x.npz -r 0.5", 1, wrong[i].words);
         expect_mistake("$R gray.png --mask w.pgm -o x.png", 1, wrong[i].words);
     }

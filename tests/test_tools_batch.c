@@ -6,7 +6,6 @@
 #include "tools.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 
 static void make_scans(void) {
     static bool made;

@@ -36,9 +36,8 @@ static bool is_for(const char *name, const char *target) {
 /* 600 s are far above what any takes; the command is stopped then and the test fails. */
 TEST(check_target) {
     for (int i = 0; i < n_files; i++) {
-        int length = (int)strcspn(files[i], "-");
-        run_line("timeout 600 '%s/replay_%.*s' '%s/%s'", CSREC_REPLAYS, length, files[i],
-                 CSREC_CRASHERS, files[i]);
+        run_line("timeout 600 '%s/replay_%.*s' '%s/%s'", CSREC_REPLAYS, (int)strcspn(files[i], "-"),
+                 files[i], CSREC_CRASHERS, files[i]);
     }
 }
 
@@ -55,8 +54,7 @@ static void check_finite(const char *command) {
 static void check_recovery(const char *arguments, const char *option, const char *value) {
     const char *command =
         check_print("timeout 600 $R %s -o crash.npy -q %s %s", arguments, option, value);
-    int code = run(command);
-    if (code == 0)
+    if (run(command) == 0)
         check_finite(command);
     else
         check_refused(command, 1);

@@ -2,8 +2,6 @@
 /* Files of the tools: whole or as they were, links followed, temporaries of killed runs removed. */
 #include "tools.h"
 
-#include <sys/stat.h>
-
 /* What a failing command must leave: the bytes of every file, and no others. */
 static void check_untouched(const char *command, int code, const char *words) {
     run_well(

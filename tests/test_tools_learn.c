@@ -61,8 +61,7 @@ TEST(backends_are_named) {
     assert_int_equal(run("cmp b.npz m.npz"), 0);
     run_well("$L info b.npz");
     says("out", "backend: cpu");
-    int code = run("$L pca family -o d.npz -q -p 8 --backend cuda && $L info d.npz");
-    if (code) {
+    if (run("$L pca family -o d.npz -q -p 8 --backend cuda && $L info d.npz")) {
         print_message("SKIPPED: %s", read_text("err"));
         check_refused("$L pca family -o d.npz -p 8 --backend cuda", 1);
         says("err", "backend cpu");

@@ -104,8 +104,7 @@ TEST(a_scan_in_two_steps) {
 TEST(merged_scans_are_one) {
     run_well("$S gray.png -o s.npz -r 0.2 && $S gray.png -o t.npz -r 0.2 --seed 2 && "
              "$R s.npz t.npz --merge -Q fast -o m.png --report m.html --json");
-    const char *text = read_text("out");
-    assert_non_null(strstr(text, "s.npz t.npz --merge"));
+    assert_non_null(strstr(read_text("out"), "s.npz t.npz --merge"));
     run_well("$R s.npz t.npz --merge -Q fast -o m.png --report m.html --resume -v");
     says("err", "already done");
     run_well("$R s.npz t.npz --merge -Q fast -o - > m && $R t.npz s.npz --merge -Q fast -o - | "

@@ -9,8 +9,7 @@ SEED(seed);
 static void make_damaged(const char *name, int64_t height, double sigma, bool salted) {
     int64_t width = height * 7 / 6;
     CLEARED(csrec_image) image = {.bits = 8};
-    csrec_shape shape = {3, {height, width, 1}};
-    assert_ok(csrec_array_create(CSREC_U8, &shape, &image.pixels));
+    assert_ok(csrec_array_create(CSREC_U8, &(csrec_shape){3, {height, width, 1}}, &image.pixels));
     for (int64_t i = 0; i < image.pixels.count; i++) {
         double u = (double)(i / width) / (double)height, v = (double)(i % width) / (double)width;
         double value = 128.0 + 60.0 * sin(4.0 * u + v) * cos(3.0 * v) + sigma * check_normal(&seed);

@@ -78,7 +78,7 @@ static void check_colors(const page *p, const char *panel, const double *map, in
 }
 
 static void check_error_panel(const char *name, const char *panel, const double *map, int64_t n) {
-    char *bytes = page_bytes(name);
+    OWNED char *bytes = page_bytes(name);
     ENDS_BY(page_clear) page p = page_read(name);
     double percentile = percentile_of(map, n), largest = ranked(map, n, n - 1);
     check_bar(&p, panel, percentile);
@@ -89,7 +89,6 @@ static void check_error_panel(const char *name, const char *panel, const double 
     expect_near("percentile", number_in(at + 32), percentile);
     expect_near("largest", number_in(strstr(at, "largest is ")), largest);
     assert_non_null(strstr(strstr(bytes, words), "in units of the samples"));
-    free(bytes);
 }
 
 TEST(error_panels_are_the_maps) {

@@ -251,8 +251,7 @@ static void forget(const char *path, const char *to) {
         for (int s = 0; check_below(&seed, 2) && s < 3; s++)
             for (int every = 0; every < 3; every++)
                 ((int32_t *)arrays[0].data)[every * 16 + cell] = -1;
-    csrec_files_options options = {.fingerprint = text};
-    assert_ok(csrec_files_create(&options, &files, NULL));
+    assert_ok(csrec_files_create(&(csrec_files_options){.fingerprint = text}, &files, NULL));
     assert_ok(csrec_files_add_npz(files, to, 6, names, list, NULL));
     assert_ok(csrec_files_commit(files, NULL));
     for (int i = 0; i < 6; i++) csrec_array_clear(&arrays[i]);

@@ -158,13 +158,6 @@ TEST(every_signal_has_every_product) {
                    "--uncertainty is for samples of entries");
 }
 
-/* Links to a device that is full. */
-static void fill_devices(void) {
-    run_well(
-        "for f in full.html full.svg full.png full.npy full.npz; do ln -sf /dev/full $f; done; "
-        "$R small.npz -Q fast -o good.npy");
-}
-
 /* The command fails in one line that has the words, and the recovery is whole. */
 static void check_kept(const char *options, const char *words) {
     int code = run(
@@ -177,7 +170,10 @@ static void check_kept(const char *options, const char *words) {
 
 TEST(a_failed_product_leaves_the_recovery) {
     if (access("/dev/full", W_OK) != 0) skip();
-    fill_devices();
+    /* Links to a device that is full. */
+    run_well(
+        "for f in full.html full.svg full.png full.npy full.npz; do ln -sf /dev/full $f; done; "
+        "$R small.npz -Q fast -o good.npy");
     check_kept("--report full.html", "full.html: cannot be written");
     check_kept("--report full.html", "; written: kept.npy");
     check_kept("--plot full.svg", "full.svg: cannot be written");

@@ -3,8 +3,6 @@
 #include "tools.h"
 
 #include <ctype.h>
-#include <signal.h>
-#include <sys/stat.h>
 
 static void skip_space(const char **s) {
     while (isspace((unsigned char)**s)) ++*s;
@@ -108,14 +106,6 @@ static void is_a_screen(const char *tool) {
     assert_non_null(strstr(text, "man"));
 }
 
-/* Every option of --help stands below a heading, and no heading comes twice. */
-static void has_groups(const char *tool) {
-    run_line("%s --help | sed -n 's/^\\([A-Z].*\\):$/\\1/p' >groups", tool);
-    run_well("test $(wc -l <groups) -gt 2 && ! sort groups | uniq -d | grep .");
-    run_line("! %s --help | grep -B1 -e '^      --' -e '^  -., --' | grep -A1 '^$' | grep -e --",
-             tool);
-}
-
 TEST(short_help_and_groups) {
     static const char *const tools[] = {"$S",       "$R",           "$L pca",
                                         "$B phase", "$B coherence", "$L info"};
@@ -123,7 +113,12 @@ TEST(short_help_and_groups) {
     is_a_screen("$B");
     for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
         is_a_screen(tools[i]);
-        has_groups(tools[i]);
+        /* Every option of --help stands below a heading, and no heading comes twice. */
+        run_line("%s --help | sed -n 's/^\\([A-Z].*\\):$/\\1/p' >groups", tools[i]);
+        run_well("test $(wc -l <groups) -gt 2 && ! sort groups | uniq -d | grep .");
+        run_line(
+            "! %s --help | grep -B1 -e '^      --' -e '^  -., --' | grep -A1 '^$' | grep -e --",
+            tools[i]);
     }
 }
 

@@ -3,7 +3,6 @@
 #include "tools.h"
 
 #include <signal.h>
-#include <sys/stat.h>
 
 static void make_scans(void) {
     static bool made;
@@ -193,11 +192,9 @@ TEST(any_interruption_comes_to_the_same_bytes) {
     run_well("mkdir -p in && for i in 1 2 3 4 5 6; do $S gray.png -o in/$i.npz -r 0.5 --seed $i || "
              "exit 1; done && $R in/*.npz -Q fast -o straight/ --plot straight/");
     for (uint64_t i = 0; i < 12; i++) {
-        int number = numbers[csrec_random_u64(seed, 1, i) % 4];
-        double seconds = 0.8 * csrec_random_uniform(seed, 2, i);
         run_line("$R in/*.npz -Q fast -o broken/ --plot broken/ --resume -q & sleep %.3f; "
                  "kill -%d $!; wait $!; true",
-                 seconds, number);
+                 0.8 * csrec_random_uniform(seed, 2, i), numbers[csrec_random_u64(seed, 1, i) % 4]);
     }
     run_well("$R in/*.npz -Q fast -o broken/ --plot broken/ --resume && diff -r straight broken && "
              "test $(ls -A broken | wc -l) = 12");

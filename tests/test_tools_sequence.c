@@ -2,10 +2,7 @@
 /* csrecover --sequence: frames in files, in a folder, as they appear, and in one array. */
 #include "tools.h"
 
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <time.h>
 
 SEED(seed);
 
@@ -269,8 +266,7 @@ TEST(what_would_be_ignored_is_refused) {
         {"in/f0.npy -o x.npy --sequence", "an array of three axes", 1},
         {"none/ -o x/ --sequence", "none/: the folder cannot be read", 1},
     };
-    const film f = {3, 9, 10, 1};
-    make_film("in", &f);
+    make_film("in", &(film){3, 9, 10, 1});
     expect_mistakes("$R", wrong, sizeof wrong / sizeof *wrong);
 }
 

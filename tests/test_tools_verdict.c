@@ -31,10 +31,6 @@ static double json_after(const char *object, const char *key) {
     return number_after(at, key);
 }
 
-static double true_error(const char *truth, const char *recovered) {
-    return sqrt(mean_square(truth, recovered, NULL));
-}
-
 TEST(the_verdict_has_the_numbers) {
     static const struct {
         const char *scan, *truth, *options, *words;
@@ -56,7 +52,8 @@ TEST(the_verdict_has_the_numbers) {
                                       json_after("\"expected\": {", "\"psnr\": ")));
         const char *at = strstr(text, "; true error ");
         assert_non_null(at);
-        double error = strtod(at + 13, NULL), truth = true_error(cases[i].truth, "o.npy");
+        double error = strtod(at + 13, NULL),
+               truth = sqrt(mean_square(cases[i].truth, "o.npy", NULL));
         if (fabs(error - truth) > 0.006 * truth) fail_msg("%s, but %g", at, truth);
         expect_text(at, check_print(" (%.2f dB)", psnr));
     }

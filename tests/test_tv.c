@@ -9,8 +9,7 @@
 SEED(seed);
 
 static csrec_recover_options options_of(const char *method, const csrec_setting *settings, int n) {
-    csrec_recover_options o = options_by(method);
-    o.backend = "cpu";
+    csrec_recover_options o = options_on_cpu(method, NULL);
     use_settings(&o.solve, n, settings);
     return o;
 }

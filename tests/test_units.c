@@ -68,8 +68,7 @@ static void check_units(int64_t frames, const csrec_recover_options *o) {
 }
 
 static csrec_recover_options options_for(const char *method) {
-    csrec_recover_options o = options_by(method);
-    o.backend = "cpu";
+    csrec_recover_options o = options_on_cpu(method, NULL);
     o.curve = CSREC_CURVE_NONE;
     o.range[0] = -INFINITY;
     o.range[1] = INFINITY;

@@ -61,19 +61,12 @@ static void recover(const csrec_measurement *m, const csrec_recover_options *o, 
 }
 
 static csrec_recover_options options_of(const char *method, const csrec_model *model) {
-    csrec_recover_options o = options_by(method);
-    o.model = model;
-    o.backend = "cpu";
+    csrec_recover_options o = options_on_cpu(method, model);
     o.threads = 2;
     return o;
 }
 
 enum { N = 7 * 8, K = 6 };
-
-static csrec_model *make_components(const double *mean, const double *V, const double *l,
-                                    double noise) {
-    return model_of_components(&(components){{2, {7, 8}}, 1, K, mean, V, l, NULL, noise});
-}
 
 /* x = mean + V^T z + e: of V^T z after samples with the noise of both e and sigma, and of e. */
 TEST(components_tell_posterior_variances) {
@@ -90,7 +83,9 @@ TEST(components_tell_posterior_variances) {
             sample((csrec_shape){2, {7, 8}}, 1, check_uniform(&seed), 1.0 + 4.0 * (k % 3), 1.0);
         for (int64_t i = 0; i < m.n; i++) at[i] = (int)m.index[i];
         condition_dense(N, mean, C, (int)m.n, at, y, m.sigma * m.sigma + noise, x, wanted);
-        ENDS_BY(end_model) csrec_model *model = make_components(mean, V, l, noise);
+        ENDS_BY(end_model)
+        csrec_model *model =
+            model_of_components(&(components){{2, {7, 8}}, 1, K, mean, V, l, NULL, noise});
         csrec_recover_options o = options_of("pca", model);
         recover(&m, &o, signal, v);
         for (int i = 0; i < N; i++) assert_true(fabs(v[i] - wanted[i] - noise) <= 1e-9 * 900.0);
@@ -180,15 +175,6 @@ static void fit_grid(const csrec_measurement *m, const csrec_plan *plan, int64_t
     assert_ok(csrec_atoms_synthesize(grid.levels, &atoms, entries, rows, fit));
 }
 
-/* Adds a fit to the sums of Welford's recurrence: mean, and squares of deviations from it. */
-static void add_fit(int64_t n, const double *fit, int number, double *mean, double *squares) {
-    for (int64_t i = 0; i < n; i++) {
-        double off = fit[i] - mean[i];
-        mean[i] += off / (number + 1);
-        squares[i] += off * (fit[i] - mean[i]);
-    }
-}
-
 TEST(grids_tell_their_spread) {
     enum { MOST_ENTRIES = 400 };
     for (int k = 0; k < 6; k++) {
@@ -204,7 +190,13 @@ TEST(grids_tell_their_spread) {
         recover(&m, &o, signal, v);
         for (int g = 0; g < o.shifts; g++) {
             fit_grid(&m, &plan, g, entries, fit);
-            add_fit(entries, fit, g, mean, squares);
+            /* Adds a fit to the sums of Welford's recurrence: mean, and squares of deviations from
+             * it. */
+            for (int64_t i = 0; i < entries; i++) {
+                double off = fit[i] - mean[i];
+                mean[i] += off / (g + 1);
+                squares[i] += off * (fit[i] - mean[i]);
+            }
         }
         double n = (double)o.shifts;
         for (int64_t i = 0; i < entries; i++) { /* squares of means cancel in the method's sums */

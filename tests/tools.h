@@ -122,7 +122,7 @@ static inline double pattern_value(csrec_shape shape, int64_t flat, int64_t chan
 static inline void make_picture(const char *name, int64_t height, int64_t width, int64_t channels,
                                 int bits, bool transparent) {
     csrec_shape plane = {2, {height, width}}, shape = {3, {height, width, channels}};
-    csrec_image image = {.bits = bits};
+    CLEARED(csrec_image) image = {.bits = bits};
     assert_ok(csrec_array_create(bits == 16 ? CSREC_U16 : CSREC_U8, &shape, &image.pixels));
     if (transparent) assert_non_null(image.alpha = calloc((size_t)(height * width), 1));
     for (int64_t i = 0; i < image.pixels.count; i++) {
@@ -135,13 +135,12 @@ static inline void make_picture(const char *name, int64_t height, int64_t width,
         if (transparent) image.alpha[i / channels] = i / channels % 3 != 0;
     }
     assert_ok(csrec_image_write(name, &image, NULL));
-    csrec_image_clear(&image);
 }
 
 /* Discs on a ramp, and some noise. */
 static inline void make_random_picture(const char *name, int64_t height, int64_t width,
                                        int64_t channels, uint64_t *seed) {
-    csrec_image image = {.bits = 8};
+    CLEARED(csrec_image) image = {.bits = 8};
     csrec_shape shape = {3, {height, width, channels}};
     double disc[6][4];
     assert_ok(csrec_array_create(CSREC_U8, &shape, &image.pixels));
@@ -157,11 +156,10 @@ static inline void make_random_picture(const char *name, int64_t height, int64_t
         ((uint8_t *)image.pixels.data)[i] = (uint8_t)fmin(fmax(value, 0), 255);
     }
     assert_ok(csrec_image_write(name, &image, NULL));
-    csrec_image_clear(&image);
 }
 
 static inline void make_array(const char *name, csrec_shape shape, csrec_dtype dtype) {
-    csrec_array array = {0};
+    CLEARED(csrec_array) array = {0};
     assert_ok(csrec_array_create(dtype, &shape, &array));
     for (int64_t i = 0; i < array.count; i++) {
         double value = pattern_value(shape, i, 0);
@@ -171,7 +169,6 @@ static inline void make_array(const char *name, csrec_shape shape, csrec_dtype d
             ((int32_t *)array.data)[i] = (int32_t)(1000 * value);
     }
     assert_ok(csrec_array_write(name, &array, NULL));
-    csrec_array_clear(&array);
 }
 
 static inline csrec_array read_values(const char *name) {

@@ -279,11 +279,10 @@ int64_t csrec_conv_window_parts(const csrec_cuda_conv_sum *s) {
 template <bool WIDE, bool FAST>
 static csrec_status launch(const csrec_cuda_conv_sum *s, const unpacking *k, const float *in,
                            const float *out, float *parts, csrec_error *error) {
-    csrec_status status = csrec_cuda_check(
-        cudaFuncSetAttribute(correlate_windows<WIDE, FAST>,
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, CSREC_WINDOW_MOST),
-        "correlate_windows", error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_check(cudaFuncSetAttribute(correlate_windows<WIDE, FAST>,
+                                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                    CSREC_WINDOW_MOST),
+                               "correlate_windows", error));
     const csrec_conv_window v = csrec_conv_window_of(s, tile, BANK);
     starts taps;
     for (int t = 0; t < MOST; t++) {
@@ -315,8 +314,7 @@ csrec_status csrec_conv_window_correlate(const csrec_cuda_conv_sum *s, bool fast
                                          const float *out, float *dw, float *parts,
                                          csrec_error *error) {
     const unpacking k = unpacking_for(s);
-    csrec_status status = fast ? launch_any<true>(s, &k, in, out, parts, error)
-                               : launch_any<false>(s, &k, in, out, parts, error);
-    if (status) return status;
+    CSREC_TRY(fast ? launch_any<true>(s, &k, in, out, parts, error)
+                   : launch_any<false>(s, &k, in, out, parts, error));
     return CSREC_CUDA_EACH(add_window_parts, k.count, 128, error, k, parts, dw);
 }

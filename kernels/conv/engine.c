@@ -135,15 +135,13 @@ static csrec_status create(job *j, const csrec_conv2d *conv, const int64_t out[2
     j->w = conv->channels_out * conv->channels_in * conv->kernel[0] * conv->kernel[1];
     j->y = conv->channels_out * out[0] * out[1];
     csrec_cuda_size size;
-    csrec_status status = csrec_cuda_measure(&size, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_measure(&size, error));
     for (;; j->part.batch = (j->part.batch + 1) / 2) {
         j->memory.used = 0;
         lay_out(j);
         if (j->memory.used <= size.free - size.free / 16 || j->part.batch == 1) break;
     }
-    status = csrec_cuda_block_create(&j->memory, "a convolution", error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_block_create(&j->memory, "a convolution", error));
     lay_out(j);
     csrec_cuda_pipe_create(j->memory.used, &j->pipe);
     return CSREC_OK;

@@ -221,10 +221,9 @@ template <bool FAST>
 static csrec_status launch(const csrec_cuda_conv_sum *sum, const plan *p, const float *in,
                            const float *out, csrec_error *error) {
     const int shared = STAGES * 2 * OPERAND * (int)sizeof(float);
-    csrec_status status = csrec_cuda_check(
+    CSREC_TRY(csrec_cuda_check(
         cudaFuncSetAttribute(correlate<FAST>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
-        "correlate", error);
-    if (status) return status;
+        "correlate", error));
     correlate<FAST><<<dim3((unsigned)p->tiles, (unsigned)p->splits), THREADS, shared>>>(
         csrec_conv_place_of(sum), (int)p->across, p->stages, p->taps, in, out, p->parts);
     return csrec_cuda_launched("correlate", error);
@@ -252,8 +251,7 @@ size_t csrec_cuda_conv_bias_room(int64_t rows) {
 csrec_status csrec_cuda_conv_bias(int64_t batch, int64_t rows, int64_t plane, const float *out,
                                   float *db, void *scratch, csrec_error *error) {
     double *parts = (double *)scratch;
-    csrec_status status = CSREC_CUDA_RUN(sum_rows, dim3((unsigned)rows, PARTS), THREADS, error,
-                                         batch, rows, plane, out, parts);
-    if (status) return status;
+    CSREC_TRY(CSREC_CUDA_RUN(sum_rows, dim3((unsigned)rows, PARTS), THREADS, error, batch, rows,
+                             plane, out, parts));
     return CSREC_CUDA_EACH(add_rows, rows, 128, error, rows, parts, db);
 }

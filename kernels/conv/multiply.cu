@@ -248,10 +248,9 @@ template <int MT>
 static csrec_status launch(const csrec_conv_place *g, const plan *p, const float *in,
                            const csrec_cuda_conv_finish *finish, float *out, csrec_error *error) {
     const int shared = arena<MT>::FLOATS * (int)sizeof(float);
-    csrec_status status = csrec_cuda_check(
+    CSREC_TRY(csrec_cuda_check(
         cudaFuncSetAttribute(multiply<MT>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
-        "multiply", error);
-    if (status) return status;
+        "multiply", error));
     const dim3 grid(csrec_cuda_blocks(g->positions, WIDE),
                     csrec_cuda_blocks(p->k.rows, 16 * p->k.tiles));
     multiply<MT><<<grid, THREADS, shared>>>(*g, (int)(p->padded / DEEP), p->taps, p->packed, in,
@@ -325,8 +324,7 @@ csrec_status csrec_cuda_conv_multiply(const csrec_cuda_conv_sum *sum, const floa
                                       csrec_error *error) {
     if (sum->batch == 0 || sum->axis[0].count == 0 || sum->axis[1].count == 0) return CSREC_OK;
     const plan p = plan_for(sum, (char *)scratch);
-    csrec_status status = pack(sum, &p, w, error);
-    if (status) return status;
+    CSREC_TRY(pack(sum, &p, w, error));
     return p.scatter ? scatter(sum, &p, in, bias, out, error)
                      : launch_any(sum, &p, in, bias, out, error);
 }

@@ -281,11 +281,10 @@ static csrec_status launch(const csrec_cuda_conv_sum *s, int64_t span, const flo
     const csrec_conv_tile tile = tile_for(s);
     const csrec_conv_window v = csrec_conv_window_of(s, tile, BANK);
     const share part = share_for(s, span, GROUP);
-    csrec_status status = csrec_cuda_check(
-        cudaFuncSetAttribute(multiply_windows<MT, GROUP, FAST>,
-                             cudaFuncAttributeMaxDynamicSharedMemorySize, CSREC_WINDOW_MOST),
-        "multiply_windows", error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_check(cudaFuncSetAttribute(multiply_windows<MT, GROUP, FAST>,
+                                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                    CSREC_WINDOW_MOST),
+                               "multiply_windows", error));
     const dim3 grid((unsigned)(s->batch * v.tiles[0] * v.tiles[1]),
                     csrec_cuda_blocks(s->rows, 16 * MT),
                     csrec_cuda_blocks(part.all_chunks, part.chunks));

@@ -2,7 +2,6 @@
 /* device.cu - CUDA devices, CUDA errors as statuses, and device memory sized before it is
  * allocated. */
 #include <stdio.h>
-#include <string.h>
 
 #include "kernels/device/device.h"
 
@@ -91,8 +90,7 @@ csrec_status csrec_cuda_usable(int i, csrec_error *error) {
 }
 
 static csrec_status try_device(int i, csrec_error *error) {
-    csrec_status status = csrec_cuda_usable(i, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_usable(i, error));
     cudaError_t code = cudaSetDevice(i);
     if (code == cudaSuccess) code = cudaFree(NULL); /* makes the driver's context */
     if (code == cudaSuccess) return CSREC_OK;
@@ -151,8 +149,7 @@ csrec_status csrec_cuda_block_create(csrec_cuda_block *block, const char *what,
                                      csrec_error *error) {
     size_t needed = block->used, had = 0, total = 0;
     block->used = 0;
-    csrec_status status = csrec_cuda_check(cudaMemGetInfo(&had, &total), "free memory", error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_check(cudaMemGetInfo(&had, &total), "free memory", error));
     void *base = NULL;
     cudaError_t code = needed <= had ? cudaMalloc(&base, needed) : cudaErrorMemoryAllocation;
     if (code == cudaErrorMemoryAllocation) {
@@ -162,7 +159,7 @@ csrec_status csrec_cuda_block_create(csrec_cuda_block *block, const char *what,
                           "free; use backend cpu",
                           what, gibibytes(needed), needed, gibibytes(had), had);
     }
-    status = csrec_cuda_check(code, "cudaMalloc", error);
+    csrec_status status = csrec_cuda_check(code, "cudaMalloc", error);
     if (!status) block->base = (char *)base;
     return status;
 }
@@ -187,10 +184,9 @@ csrec_status csrec_cuda_upload(void *device, const void *host, size_t bytes, voi
 
 csrec_status csrec_cuda_download(void *host, const void *device, size_t bytes, void *stream,
                                  csrec_error *error) {
-    csrec_status status = csrec_cuda_check(
+    CSREC_TRY(csrec_cuda_check(
         cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, (cudaStream_t)stream),
-        "download", error);
-    if (status) return status;
+        "download", error));
     return csrec_cuda_check(cudaStreamSynchronize((cudaStream_t)stream), "download", error);
 }
 

@@ -51,16 +51,12 @@ static void lay_out_round(csrec_cuda_block *m, speculate_job *job) {
     csrec_cuda_take(m, 2 * CONTESTS * MOST_BLOCKS, &job->blocks.records);
 }
 
-/* Small subtrees run at once in greater number, large ones leave fewer picks above the subtrees:
- * measured. */
-static int32_t subtree_size(int64_t n) {
-    return n <= 1 << 17 ? 2048 : n <= 1 << 23 ? 4096 : 16384;
-}
-
 csrec_status csrec_speculate_parts(csrec_speculate_state *s, int32_t most, speculate_job *job,
                                    csrec_cuda_block *memory, csrec_error *error) {
     int64_t n = s->tree.n;
-    if (most == 0) most = subtree_size(n);
+    /* Small subtrees run at once in greater number, large ones leave fewer picks above the
+     * subtrees: measured. */
+    if (most == 0) most = n <= 1 << 17 ? 2048 : n <= 1 << 23 ? 4096 : 16384;
     job->tree = s->tree;
     job->rules = s->rules;
     job->totals = s->totals;
@@ -79,8 +75,8 @@ csrec_status csrec_speculate_parts(csrec_speculate_state *s, int32_t most, specu
     });
     if (!status) status = csrec_cuda_clear(memory->base, memory->used, NULL, error);
     if (status) return status;
-    status = CSREC_CUDA_EACH(list_tops, n, BUILD_THREADS, error, job->tree, s->prefix, job->parts);
-    if (status) return status;
+    CSREC_TRY(
+        CSREC_CUDA_EACH(list_tops, n, BUILD_THREADS, error, job->tree, s->prefix, job->parts));
     return CSREC_CUDA_EACH(list_above, tops + 1, BUILD_THREADS, error, job->tree, job->parts);
 }
 

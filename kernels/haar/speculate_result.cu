@@ -54,10 +54,9 @@ static __global__ void list_atoms(result_job job) {
 static csrec_status run_list(csrec_speculate_state *s, atom_list *atoms, int64_t *found,
                              csrec_error *error) {
     result_job job = {s->tree, s->rows, s->problem->levels, s->rules.units, *atoms};
-    csrec_status status = csrec_cuda_clear(atoms->found, sizeof *atoms->found, NULL, error);
-    if (!status) status = CSREC_CUDA_EACH(list_atoms, s->problem->n, THREADS, error, job);
-    if (!status) status = csrec_cuda_copy(found, atoms->found, sizeof *found, error);
-    return status;
+    CSREC_TRY(csrec_cuda_clear(atoms->found, sizeof *atoms->found, NULL, error));
+    CSREC_TRY(CSREC_CUDA_EACH(list_atoms, s->problem->n, THREADS, error, job));
+    return csrec_cuda_copy(found, atoms->found, sizeof *found, error);
 }
 
 static csrec_status download(const atom_list *from, int64_t n, csrec_atoms *to,
@@ -97,11 +96,10 @@ csrec_status csrec_speculate_state_atoms(csrec_speculate_state *s,
     int64_t n = s->problem->n, found = 0;
     atom_list list = {};
     list.found = (unsigned long long *)s->prefix;
-    csrec_status status = run_list(s, &list, &found, error);
-    if (status) return status;
+    CSREC_TRY(run_list(s, &list, &found, error));
     csrec_cuda_block block = {};
     csrec_atoms listed = {};
-    status = csrec_cuda_lay(&block, "the list of atoms", error, [&] {
+    csrec_status status = csrec_cuda_lay(&block, "the list of atoms", error, [&] {
         csrec_cuda_take(&block, found, &list.column, &list.coefficient, &list.count);
     });
     list.capacity = found;

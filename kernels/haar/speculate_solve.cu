@@ -11,11 +11,6 @@ static double milliseconds() {
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
 }
 
-static void pause(long nanoseconds) {
-    struct timespec time = {0, nanoseconds};
-    nanosleep(&time, NULL);
-}
-
 static void report_progress(csrec_speculate_state *s, const csrec_speculate_options *options) {
     double energy = s->link->energy;
     csrec_progress progress = {"pursuit", s->link->iterations, s->rules.limit,
@@ -32,7 +27,8 @@ csrec_status csrec_speculate_wait(csrec_speculate_state *s, const csrec_speculat
         if (code == cudaSuccess) break;
         if (code != cudaErrorNotReady) return csrec_cuda_check(code, "the loop", error);
         cudaGetLastError();
-        pause(POLL_NS);
+        struct timespec time = {0, POLL_NS};
+        nanosleep(&time, NULL);
         if (milliseconds() - last < REPORT_MS) continue;
         last = milliseconds();
         report_progress(s, options);

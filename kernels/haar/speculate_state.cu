@@ -158,8 +158,7 @@ csrec_status csrec_speculate_state_create(csrec_speculate_state *s,
     if (!status) status = upload(s, error);
     if (status) return status;
     set_rules(s, stop, &totals);
-    status = sum_samples(s, error);
-    if (status) return status;
+    CSREC_TRY(sum_samples(s, error));
     s->link->iterations = 0;
     s->link->energy = -1.0;
     s->link->stop = 0;

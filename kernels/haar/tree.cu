@@ -24,14 +24,10 @@ static csrec_status run(const csrec_tree_build &b, int64_t count, const char *wh
     return csrec_cuda_launched(what, error);
 }
 
-static int64_t items_at_most(int64_t n, bool one_sided) {
-    return one_sided ? 3 * n : n - 1;
-}
-
 /* Scratch arrays for building a tree of n samples. */
 static void lay_out(csrec_cuda_block *block, int64_t n, bool one_sided, csrec_tree_build *b,
                     void **scratch, size_t *bytes) {
-    int64_t items = items_at_most(n, one_sided);
+    int64_t items = one_sided ? 3 * n : n - 1;
     csrec_cuda_take(block, n, &b->gap_level, &b->gap_first, &b->gap_size, &b->gap_node);
     csrec_cuda_take(block, n + 1, &b->mask, &b->starts);
     csrec_cuda_take(block, one_sided ? n + 1 : 1, &b->sums, &b->leaves);

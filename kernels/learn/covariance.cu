@@ -331,8 +331,7 @@ static csrec_status multiply_staged(const csrec_cuda_covariance *c, int64_t slic
 static csrec_status multiply(const csrec_cuda_covariance *c, int64_t slices, int64_t slice,
                              int64_t steps, const unsigned short *packed, csrec_error *error) {
     csrec_cuda_size size;
-    csrec_status status = csrec_cuda_measure(&size, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_measure(&size, error));
     if (size.shared < 2 * STAGE)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "CUDA: a covariance takes %d bytes of shared memory a block, the device "
@@ -352,8 +351,7 @@ static csrec_status add_packed(const csrec_cuda_covariance *c, int64_t rows, int
     for (int64_t s = 0; s < all && !status; s += c->slices) {
         const int64_t slices = all - s < c->slices ? all - s : c->slices;
         const unsigned short *from = c->packed + s * per_slice * c->blocks * (OPERAND / 2);
-        status = multiply(c, slices, per_slice, steps - s * per_slice, from, error);
-        if (status) return status;
+        CSREC_TRY(multiply(c, slices, per_slice, steps - s * per_slice, from, error));
         const unsigned parts = (unsigned)c->tiles * (TILE / (ACROSS * ACROSS));
         status = CSREC_CUDA_RUN(add_slices, parts, dim3(ACROSS, DOWN), error, c->n, c->tiles,
                                 slices, c->partial, c->unscale, c->C);

@@ -35,8 +35,7 @@ static void lay_out(rows *r) {
 static csrec_status choose_chunk(rows *r, bool covariance, csrec_error *error) {
     enum { LEAST = 1 << 10 };
     csrec_cuda_size size;
-    csrec_status status = csrec_cuda_measure(&size, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_measure(&size, error));
     const int64_t room = (int64_t)(size.free - size.free / 8), row = r->n * 4 + 8;
     r->chunk = r->m;
     while (r->chunk > LEAST &&
@@ -69,8 +68,7 @@ static csrec_status start(rows *r, const csrec_context *context, bool covariance
     if (!status) status = choose_chunk(r, covariance, error);
     if (status) return status;
     lay_out(r);
-    status = csrec_cuda_block_create(&r->memory, "a chunk of rows", error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_block_create(&r->memory, "a chunk of rows", error));
     lay_out(r);
     csrec_cuda_pipe_create((size_t)(r->chunk * r->n) * sizeof(float), &r->pipe);
     return csrec_cuda_statistics_create(r->n, r->chunk, covariance, &r->statistics, error);
@@ -244,8 +242,7 @@ static csrec_status start_stream(stream *s, const csrec_data *data, int64_t piec
     s->room = most > piece ? most : piece;
     if (s->room > data->m) s->room = data->m;
     csrec_cuda_block_take(&s->memory, s->room * s->n, sizeof *s->X);
-    csrec_status status = csrec_cuda_block_create(&s->memory, "pieces of the data", error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_block_create(&s->memory, "pieces of the data", error));
     s->X = csrec_cuda_block_take(&s->memory, s->room * s->n, sizeof *s->X);
     csrec_cuda_pipe_open((size_t)(piece * row), &s->pipe);
     return csrec_cuda_statistics_create(s->n, s->room, true, &s->statistics, error);

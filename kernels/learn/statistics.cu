@@ -59,8 +59,7 @@ int64_t csrec_cuda_statistics_bytes(int64_t n, int64_t rows, bool covariance) {
 csrec_status csrec_cuda_statistics_create(int64_t n, int64_t rows, bool covariance,
                                           csrec_cuda_statistics **statistics, csrec_error *error) {
     csrec_cuda_size size;
-    csrec_status status = csrec_cuda_measure(&size, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_measure(&size, error));
     csrec_cuda_statistics *s = (csrec_cuda_statistics *)malloc(sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     *s = plan(n, rows, covariance, (size_t)1 << 62);
@@ -70,7 +69,7 @@ csrec_status csrec_cuda_statistics_create(int64_t n, int64_t rows, bool covarian
         const size_t spare = s->memory.used < most ? most - s->memory.used : 0;
         *s = plan(n, rows, covariance, spare);
     }
-    status = csrec_cuda_block_create(&s->memory, "a covariance", error);
+    csrec_status status = csrec_cuda_block_create(&s->memory, "a covariance", error);
     if (!status) {
         lay_out(s);
         status = csrec_cuda_statistics_reset(s, error);
@@ -88,8 +87,7 @@ csrec_status csrec_cuda_statistics_reset(csrec_cuda_statistics *s, csrec_error *
         CSREC_CUDA_EACH(clear_columns, s->n, 128, error, s->n, s->sum, s->low, s->high);
     s->ranged = true;
     if (status || !s->has_covariance) return status;
-    const size_t bytes = (size_t)(s->n * s->n) * sizeof(double);
-    return csrec_cuda_clear(s->covariance.C, bytes, NULL, error);
+    return csrec_cuda_clear(s->covariance.C, (size_t)(s->n * s->n) * sizeof(double), NULL, error);
 }
 
 csrec_status csrec_cuda_statistics_add_mean(csrec_cuda_statistics *s, int64_t m, const float *X,

@@ -228,8 +228,7 @@ static csrec_status cuda_put(void *state, const csrec_net_extent *extent, int64_
                              csrec_error *error) {
     cuda *c = state;
     const int64_t height = extent->height, width = extent->width, planes = extent->batch * channels;
-    csrec_status status = csrec_cuda_enter(&c->context, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_enter(&c->context, error));
     if (line == width && plane == height * width)
         return csrec_cuda_pipe_send(&c->pipe, array, host, (size_t)(planes * plane) * sizeof *array,
                                     error);
@@ -247,8 +246,7 @@ static csrec_status cuda_get(void *state, const csrec_net_extent *extent, int64_
                              const float *array, float *host, csrec_error *error) {
     cuda *c = state;
     const int64_t count = extent->batch * channels * extent->height * extent->width;
-    csrec_status status = csrec_cuda_enter(&c->context, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_enter(&c->context, error));
     return csrec_cuda_pipe_receive(&c->pipe, host, array, (size_t)count * sizeof *host, error);
 }
 

@@ -71,9 +71,8 @@ size_t csrec_cuda_net_energy_room(void) {
 csrec_status csrec_cuda_net_energy(int64_t count, const float *array, void *scratch, double *sum,
                                    csrec_error *error) {
     double *parts = (double *)scratch;
-    csrec_status status = CSREC_CUDA_RUN(sum_squares, BLOCKS, THREADS, error, count, array, parts);
-    if (status) return status;
-    status = CSREC_CUDA_RUN(add_blocks, 1, THREADS, error, parts, parts + BLOCKS);
+    CSREC_TRY(CSREC_CUDA_RUN(sum_squares, BLOCKS, THREADS, error, count, array, parts));
+    csrec_status status = CSREC_CUDA_RUN(add_blocks, 1, THREADS, error, parts, parts + BLOCKS);
     return status ? status : csrec_cuda_copy(sum, parts + BLOCKS, sizeof *sum, error);
 }
 

@@ -117,14 +117,10 @@ static csrec_status transform(const frame *f, bool transposed, bool squared, dou
     return status;
 }
 
-static int active_axes(const frame *f) {
-    return (f->a[0].edge > 1) + (f->a[1].edge > 1) + (f->a[2].edge > 1);
-}
-
 /* Starts in the buffer for which the number of passes, even or odd, ends in x. */
 static csrec_status analyze(dct_operator *own, bool squared, const double *signal, double *x,
                             csrec_error *error) {
-    bool even = active_axes(&own->f) % 2 == 0;
+    bool even = ((own->f.a[0].edge > 1) + (own->f.a[1].edge > 1) + (own->f.a[2].edge > 1)) % 2 == 0;
     double *from = even ? x : own->other, *to = even ? own->other : x, *result;
     csrec_status status = CSREC_CUDA_EACH(cut, own->f.n, THREADS, error, own->f, signal, from);
     return status ? status : transform(&own->f, false, squared, from, to, &result, error);
@@ -132,23 +128,21 @@ static csrec_status analyze(dct_operator *own, bool squared, const double *signa
 
 static csrec_status synthesize(dct_operator *own, double *x, double *signal, csrec_error *error) {
     double *result;
-    csrec_status status = transform(&own->f, true, false, x, own->other, &result, error);
-    if (status) return status;
+    CSREC_TRY(transform(&own->f, true, false, x, own->other, &result, error));
     return CSREC_CUDA_EACH(gather_blocks, own->f.entries, THREADS, error, own->f, result, signal);
 }
 
 /* y NULL: for the squared norms, from a signal of ones. */
 static csrec_status adjoint(dct_operator *own, const double *y, double *x, csrec_error *error) {
-    csrec_status status = y ? csrec_cuda_samples_scatter(&own->samples, y, own->signal, error)
-                            : csrec_cuda_samples_scatter(&own->samples, NULL, own->signal, error);
-    if (status) return status;
-    status = CSREC_CUDA_EACH(weigh, own->f.entries, THREADS, error, own->f, !y, own->signal);
+    CSREC_TRY(y ? csrec_cuda_samples_scatter(&own->samples, y, own->signal, error)
+                : csrec_cuda_samples_scatter(&own->samples, NULL, own->signal, error));
+    csrec_status status =
+        CSREC_CUDA_EACH(weigh, own->f.entries, THREADS, error, own->f, !y, own->signal);
     return status ? status : analyze(own, !y, own->signal, x, error);
 }
 
 static csrec_status norms(dct_operator *own, double *x, csrec_error *error) {
-    csrec_status status = adjoint(own, NULL, x, error);
-    if (status) return status;
+    CSREC_TRY(adjoint(own, NULL, x, error));
     return CSREC_CUDA_EACH(take_roots, own->f.n, THREADS, error, own->f.n, x);
 }
 

@@ -8,14 +8,12 @@
 #include "kernels/operator/engine.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "kernels/device/device.h"
 #include "kernels/operator/haar_tree.h"
 #include "kernels/operator/nufft.h"
 #include "operator/devices.h"
 #include "operator/dense.h"
-#include "operator/haar.h"
 
 static int compare(const void *a, const void *b) {
     uintptr_t x = (uintptr_t) * (pthread_mutex_t *const *)a,

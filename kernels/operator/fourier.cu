@@ -235,8 +235,7 @@ static csrec_status load(cufft_calls *calls, csrec_error *error) {
 
 static csrec_status plan(fourier_operator *own, csrec_error *error) {
     int n[CSREC_DIMS_MAX];
-    csrec_status status = load(&own->calls, error);
-    if (status) return status;
+    CSREC_TRY(load(&own->calls, error));
     for (int a = 0; a < own->shape.dims; a++) n[a] = (int)own->shape.dim[a];
     cufftResult result =
         own->calls.plan(&own->plan, own->shape.dims, n, NULL, 1, 0, NULL, 1, 0, CUFFT_Z2Z, 1);

@@ -127,8 +127,7 @@ static csrec_status blur_queue(csrec_cuda_operator *op, csrec_cuda_product produ
         return CSREC_CUDA_EACH(blur_at, op->m, THREADS, error, op->m, own->samples.index,
                                own->sizes, own->h, in, out);
     if (product != CSREC_CUDA_ADJOINT) return CSREC_UNSUPPORTED;
-    csrec_status status = csrec_cuda_samples_scatter(&own->samples, in, own->grid, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_samples_scatter(&own->samples, in, own->grid, error));
     return CSREC_CUDA_EACH(blur_back, op->n, THREADS, error, op->n, own->sizes, own->h, own->grid,
                            out);
 }

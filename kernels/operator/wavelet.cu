@@ -349,8 +349,7 @@ static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, d
         return norms(own, out, error);
     case CSREC_CUDA_SYNTHESIZE:
     case CSREC_CUDA_ANALYZE:
-        status = csrec_cuda_copy(out, in, (size_t)op->n * sizeof *out, error);
-        if (status) return status;
+        CSREC_TRY(csrec_cuda_copy(out, in, (size_t)op->n * sizeof *out, error));
         return transform(own, product == CSREC_CUDA_ANALYZE ? LIFTING_ANALYZE : LIFTING_SYNTHESIZE,
                          out, error);
     default:

@@ -145,11 +145,10 @@ static unsigned tiles_of(int64_t rows, int64_t n) {
 static csrec_status fill_plan(csrec_cuda_omp_plan *plan, csrec_cuda_operator *op,
                               csrec_error *error) {
     int64_t m = plan->m, n = plan->n;
-    csrec_status status = CSREC_CUDA_EACH(normalise, m * n, THREADS, error, m, n,
-                                          csrec_cuda_operator_columns(op), op->norms, plan->U);
-    if (status) return status;
-    status = CSREC_CUDA_RUN(multiply, tiles_of(n, n), THREADS, error, n, n, m, plan->U, plan->U,
-                            plan->G);
+    CSREC_TRY(CSREC_CUDA_EACH(normalise, m * n, THREADS, error, m, n,
+                              csrec_cuda_operator_columns(op), op->norms, plan->U));
+    csrec_status status = CSREC_CUDA_RUN(multiply, tiles_of(n, n), THREADS, error, n, n, m, plan->U,
+                                         plan->U, plan->G);
     plan->p.m = m;
     plan->p.n = n;
     plan->p.room = plan->room;
@@ -174,8 +173,7 @@ static csrec_status make_plan(csrec_cuda_operator *op, const csrec_omp_part *job
                               csrec_cuda_omp_plan **made, csrec_error *error) {
     csrec_cuda_size size;
     omp_signal unused;
-    csrec_status status = csrec_cuda_measure(&size, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_measure(&size, error));
     size_t shared = omp_lay_out(op->m, op->n, job->room, NULL, &unused);
     if (shared > (size_t)size.shared) return CSREC_UNSUPPORTED;
     csrec_cuda_omp_plan *plan = (csrec_cuda_omp_plan *)calloc(1, sizeof *plan);
@@ -186,7 +184,7 @@ static csrec_status make_plan(csrec_cuda_operator *op, const csrec_omp_part *job
     plan->with_r = with_r;
     plan->shared = shared;
     plan->most = fitting(plan, job->count, size.free);
-    status = csrec_cuda_lay(&plan->block, "Batch-OMP", error, [&] { lay_out(plan); });
+    csrec_status status = csrec_cuda_lay(&plan->block, "Batch-OMP", error, [&] { lay_out(plan); });
     if (!status) {
         csrec_cuda_pipe_open((size_t)(plan->most * plan->m) * sizeof(double), &plan->pipe);
         status = fill_plan(plan, op, error);
@@ -207,9 +205,8 @@ static csrec_status queue_part(csrec_cuda_omp_plan *plan, int64_t count, csrec_e
     csrec_status status =
         CSREC_CUDA_RUN(scale_signals, (unsigned)count, OMP_THREADS, error, m, plan->y, plan->scale);
     if (status) return status;
-    status = CSREC_CUDA_RUN(multiply, tiles_of(count, n), THREADS, error, count, n, m, plan->y,
-                            plan->U, plan->a);
-    if (status) return status;
+    CSREC_TRY(CSREC_CUDA_RUN(multiply, tiles_of(count, n), THREADS, error, count, n, m, plan->y,
+                             plan->U, plan->a));
     plan->p.count = count;
     pursue<<<(unsigned)count, OMP_THREADS, plan->shared>>>(plan->p);
     return csrec_cuda_launched("pursue", error);
@@ -238,14 +235,6 @@ static csrec_status receive_part(csrec_cuda_omp_plan *plan, int64_t at, int64_t 
     return status;
 }
 
-static void set_stop(csrec_cuda_omp_plan *plan, const csrec_stop *stop) {
-    double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);
-    plan->p.epsilon = fmax(stop->epsilon, csrec_stop_rounding(stop, plan->m));
-    plan->p.noise = stop->sigma * sqrt((double)plan->m);
-    plan->p.min_coefficient = stop->min_coefficient;
-    plan->p.keep = stop->stagnation > 0.0 ? keep : -1.0;
-}
-
 csrec_status csrec_cuda_omp_run(csrec_cuda_operator *op, csrec_cuda_omp_plan **kept,
                                 const csrec_omp_part *job, const csrec_omp_result *result,
                                 csrec_error *error) {
@@ -257,7 +246,11 @@ csrec_status csrec_cuda_omp_run(csrec_cuda_operator *op, csrec_cuda_omp_plan **k
     }
     if (status) return status;
     csrec_cuda_omp_plan *plan = *kept;
-    set_stop(plan, job->stop);
+    double keep = (1.0 - job->stop->stagnation) * (1.0 - job->stop->stagnation);
+    plan->p.epsilon = fmax(job->stop->epsilon, csrec_stop_rounding(job->stop, plan->m));
+    plan->p.noise = job->stop->sigma * sqrt((double)plan->m);
+    plan->p.min_coefficient = job->stop->min_coefficient;
+    plan->p.keep = job->stop->stagnation > 0.0 ? keep : -1.0;
     for (int64_t at = 0; at < job->count && !status; at += plan->most) {
         int64_t count = job->count - at < plan->most ? job->count - at : plan->most;
         status = csrec_cuda_pipe_send(&plan->pipe, plan->y, job->y + at * plan->m,

@@ -30,3 +30,10 @@ CSREC_C_END
 
 /* The status, after what undoes or what keeps an object that was being made. */
 #define CSREC_SETTLE(status, undo, keep) ((status) ? (void)(undo) : (void)(keep), (status))
+
+/* Ends the function with the status of a call that fails, where nothing is to be undone. */
+#define CSREC_TRY(...)                                                                             \
+    do {                                                                                           \
+        const csrec_status tried = (__VA_ARGS__);                                                  \
+        if (tried) return tried;                                                                   \
+    } while (0)

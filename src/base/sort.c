@@ -23,13 +23,6 @@ static unsigned digit_of(uint64_t key, int digit) {
     return (unsigned)(key >> (8 * digit)) & 255u;
 }
 
-/* All digits are counted in one pass: their histograms do not depend on the order of the keys. */
-static void count_digits(int64_t n, const uint64_t *rows, int64_t count[DIGITS][BUCKETS]) {
-    memset(count, 0, sizeof(int64_t[DIGITS][BUCKETS]));
-    for (int64_t i = 0; i < n; i++)
-        for (int d = 0; d < DIGITS; d++) count[d][digit_of(rows[i], d)]++;
-}
-
 static void scatter(int64_t n, side from, side to, int digit, const int64_t count[BUCKETS]) {
     int64_t next[BUCKETS];
     int64_t start = 0;
@@ -64,7 +57,11 @@ csrec_status csrec_sort_rows(int64_t n, uint64_t *rows, int64_t *payload) {
     int64_t(*count)[BUCKETS] = malloc(sizeof(int64_t[DIGITS][BUCKETS]));
     csrec_status status = CSREC_MEMORY;
     if (scratch.key && count && (!payload || scratch.payload)) {
-        count_digits(n, rows, count);
+        /* All digits are counted in one pass: their histograms do not depend on the order of the
+         * keys. */
+        memset(count, 0, sizeof(int64_t[DIGITS][BUCKETS]));
+        for (int64_t i = 0; i < n; i++)
+            for (int d = 0; d < DIGITS; d++) count[d][digit_of(rows[i], d)]++;
         side sorted = sort_digits(n, given, scratch, count);
         if (sorted.key != rows) {
             memcpy(rows, sorted.key, bytes);

@@ -74,12 +74,6 @@ static head take_items(csrec_comm *t, int64_t total, int64_t most) {
     return items;
 }
 
-static void keep(csrec_comm *t, message *m) {
-    m->next = NULL;
-    *t->end = m;
-    t->end = &m->next;
-}
-
 static void drop(message *m) {
     free(m->data);
     free(m);
@@ -105,7 +99,9 @@ static csrec_status answer(csrec_comm *t, message *m, csrec_error *error) {
         t->byes++;
         break;
     default:
-        keep(t, m);
+        m->next = NULL;
+        *t->end = m;
+        t->end = &m->next;
         return CSREC_OK;
     }
     drop(m);
@@ -315,8 +311,7 @@ csrec_status csrec_comm_send(csrec_comm *t, int to, int tag, const void *data, s
 csrec_status csrec_comm_receive(csrec_comm *t, int *from, int tag, void **data, size_t *bytes,
                                 csrec_error *error) {
     message *m;
-    csrec_status status = wait_for(t, *from, tag, &m, error);
-    if (status) return status;
+    CSREC_TRY(wait_for(t, *from, tag, &m, error));
     *from = m->from;
     *bytes = m->bytes;
     memmove(m->data, (const head *)m->data + 1, m->bytes);

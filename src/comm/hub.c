@@ -2,7 +2,6 @@
 /* hub.c - communicators between the threads of one process: a queue of messages for each. */
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/copy.h"
 #include "base/error.h"

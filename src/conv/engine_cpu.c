@@ -74,8 +74,7 @@ void csrec_conv2d_weights_destroy(csrec_conv2d_weights *weights) {
 csrec_status csrec_conv2d_weights_create(const csrec_conv2d *conv, const float *W,
                                          csrec_conv2d_weights **weights, csrec_error *error) {
     csrec_conv g;
-    csrec_status status = csrec_conv2d_check(conv, &g, error);
-    if (status) return status;
+    CSREC_TRY(csrec_conv2d_check(conv, &g, error));
     if (!W) return csrec_fail(error, CSREC_ARGUMENT, "conv2d: W is missing");
     csrec_conv2d_weights *made = csrec_pool_create(sizeof *made);
     if (!made) return csrec_fail(error, CSREC_MEMORY, "conv2d: out of memory");
@@ -105,8 +104,7 @@ static csrec_status apply(const csrec_conv2d_job *job, bool transposed, const fl
     workspace need = for_product(&g, transposed);
     csrec_conv_work work = {0};
     float *packed = NULL;
-    csrec_status status = lay_out(job, &need, !job->weights, &work, &packed, error);
-    if (status) return status;
+    CSREC_TRY(lay_out(job, &need, !job->weights, &work, &packed, error));
     if (!job->weights) csrec_conv_pack_f32(&g, transposed, work.simd, job->W, packed);
     csrec_conv_apply_f32(&g, transposed, &work,
                          job->weights ? job->weights->packed[transposed] : packed, in, bias, out);
@@ -171,11 +169,6 @@ const csrec_conv2d_engine csrec_conv2d_cpu = {.forward = forward, .backward = ba
 /* Limit of each number; products are limited below. */
 static const int64_t MOST = INT32_MAX;
 
-static csrec_status refuse(csrec_error *error, const char *field, int64_t value) {
-    return csrec_fail(error, CSREC_ARGUMENT, "conv2d: %s = %lld is out of range", field,
-                      (long long)value);
-}
-
 static csrec_status check_ranges(const csrec_conv2d *c, csrec_error *error) {
     const struct {
         const char *field;
@@ -196,7 +189,8 @@ static csrec_status check_ranges(const csrec_conv2d *c, csrec_error *error) {
                   {"threads", c->threads, 0}};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (fields[i].value < fields[i].least || fields[i].value > MOST)
-            return refuse(error, fields[i].field, fields[i].value);
+            return csrec_fail(error, CSREC_ARGUMENT, "conv2d: %s = %lld is out of range",
+                              fields[i].field, (long long)fields[i].value);
     return CSREC_OK;
 }
 
@@ -218,8 +212,7 @@ csrec_conv csrec_conv2d_geometry(const csrec_conv2d *c, const int64_t out[2]) {
 
 csrec_status csrec_conv2d_check(const csrec_conv2d *c, csrec_conv *conv, csrec_error *error) {
     static const int64_t unknown[2] = {0, 0};
-    csrec_status status = check_ranges(c, error);
-    if (status) return status;
+    CSREC_TRY(check_ranges(c, error));
     *conv = csrec_conv2d_geometry(c, unknown);
     int axis;
     if (!csrec_conv_outputs(conv, &axis))
@@ -253,8 +246,7 @@ csrec_status csrec_conv2d_workspace(const csrec_conv2d *conv, size_t *forward, s
                                     csrec_error *error) {
     csrec_conv g;
     size_t bytes[2];
-    csrec_status status = csrec_conv2d_check(conv, &g, error);
-    if (status) return status;
+    CSREC_TRY(csrec_conv2d_check(conv, &g, error));
     find_bytes(&g, csrec_threads(conv->threads), &bytes[0], &bytes[1]);
     if (forward) *forward = bytes[0];
     if (backward) *backward = bytes[1];

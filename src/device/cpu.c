@@ -24,8 +24,7 @@ static int count(csrec_error *error) {
 }
 
 static csrec_status usable(int i, csrec_error *error) {
-    csrec_context context = {.ordinal = i};
-    return open(&context, error);
+    return open(&(csrec_context){.ordinal = i}, error);
 }
 
 const csrec_context csrec_context_cpu = {.kind = CSREC_DEVICE_CPU};

@@ -77,8 +77,7 @@ static csrec_status open_device(csrec_device_kind kind, int ordinal, csrec_conte
 
 csrec_status csrec_context_create(const char *name, csrec_context *context, csrec_error *error) {
     csrec_device_list list;
-    csrec_status status = find(name, &list, error);
-    if (status) return status;
+    CSREC_TRY(find(name, &list, error));
     if (list.n > 1)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "backend %s: one device is used here; name one, as %s:%d", name,
@@ -106,8 +105,7 @@ static csrec_status list_all(csrec_device_list *list, csrec_error *error) {
 /* All usable devices for "cuda", those of the list for "cuda:0,2", in which one may come twice. */
 static csrec_status list_of(const char *name, csrec_device_list *list, csrec_error *error) {
     csrec_error why = {{0}};
-    csrec_status status = find(name, list, error);
-    if (status) return status;
+    CSREC_TRY(find(name, list, error));
     if (!list->n) return list_all(list, error);
     for (int k = 0; k < list->n; k++)
         if (devices[list->kind]->usable(list->ordinal[k], &why))
@@ -166,18 +164,13 @@ static csrec_status run_on(const char *name, const csrec_device_work *work, void
     if (status) return status;
     ran->device = kinds[list->kind].name;
     if (list->n > 1 && work->run_many) return work->run_many(list, job, error);
-    status = one ? csrec_context_create(name, &context, error)
-                 : csrec_context_create_at(list, 0, &context, error);
-    if (status) return status;
+    CSREC_TRY(one ? csrec_context_create(name, &context, error)
+                  : csrec_context_create_at(list, 0, &context, error));
     list->n = 1;
     list->ordinal[0] = context.ordinal;
     status = work->run(&context, job, error);
     csrec_context_destroy(&context);
     return status;
-}
-
-static bool may_go_on(csrec_status status) {
-    return status == CSREC_MEMORY || status == CSREC_DEVICE || status == CSREC_UNSUPPORTED;
 }
 
 static csrec_status run_in_words(const char *name, const csrec_device_work *work, void *job,
@@ -199,7 +192,8 @@ csrec_status csrec_device_run(const char *name, const csrec_device_work *work, v
         csrec_error why = {{0}};
         csrec_status status = run_in_words(kinds[k].name, work, job, ran, &why);
         if (!status) return status;
-        if (!may_go_on(status)) return csrec_fail(error, status, "%s", why.text);
+        if (!(status == CSREC_MEMORY || status == CSREC_DEVICE || status == CSREC_UNSUPPORTED))
+            return csrec_fail(error, status, "%s", why.text);
         ran->given_up = why;
     }
     return run_in_words(kinds[CSREC_DEVICE_CPU].name, work, job, ran, error);

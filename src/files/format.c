@@ -3,7 +3,6 @@
  * array within a file, FILE:/NAME or FILE:NAME. */
 #include "files/format.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -354,8 +353,7 @@ csrec_status csrec_format_unknown(csrec_input *input, int use, const char *remed
                           "%s: is %s, which needs %s, without which this was built; convert it, or "
                           "build again with that library",
                           input->name, row->format.what, row->format.needs);
-    csrec_status status = refuse_stranger(input, error);
-    if (status) return status;
+    CSREC_TRY(refuse_stranger(input, error));
     return csrec_fail(error, CSREC_FORMAT, "%s: is none of %s; %s", input->name,
                       csrec_format_list(use, true, "and", list, sizeof list), remedy);
 }

@@ -155,9 +155,8 @@ csrec_status csrec_guides_read(const char *path, const char *name, csrec_measure
         return csrec_fail(error, CSREC_ARGUMENT,
                           "%s: name '%.40s' of the guide is too long; give at most %d letters",
                           path, name, CSREC_GUIDE_NAME - 1);
-    csrec_status status = csrec_input_open(path, &input, error);
-    if (status) return status;
-    status = read_guides(&input, name, m, error);
+    CSREC_TRY(csrec_input_open(path, &input, error));
+    csrec_status status = read_guides(&input, name, m, error);
     csrec_input_close(&input);
     if (status || m->guides != had) return status;
     return csrec_fail(error, CSREC_DATA, "%s: a plane of this guide is known nowhere; leave it out",

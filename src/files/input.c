@@ -16,16 +16,14 @@
 #include "files/npy/npy.h"
 
 static csrec_status open_failed(const char *name, csrec_error *error) {
-    const char *remedy = csrec_errno_remedy(errno, "check the name");
     return csrec_fail(error, CSREC_FILE, "%s: cannot be opened (%s); %s", name, strerror(errno),
-                      remedy);
+                      csrec_errno_remedy(errno, "check the name"));
 }
 
 csrec_status csrec_read_failed(const char *name, csrec_error *error) {
     const int reason = errno ? errno : EIO;
-    const char *remedy = csrec_errno_remedy(reason, "check the file and its disk");
     return csrec_fail(error, CSREC_FILE, "%s: cannot be read (%s); %s", name, strerror(reason),
-                      remedy);
+                      csrec_errno_remedy(reason, "check the file and its disk"));
 }
 
 bool csrec_path_is_regular(const char *path) {
@@ -181,12 +179,11 @@ size_t csrec_input_peek(csrec_input *input, uint64_t offset, uint8_t *to, size_t
 
 csrec_status csrec_input_load(csrec_input *input, csrec_error *error) {
     if (input->bytes) return CSREC_OK;
-    csrec_status status = csrec_memory_check(input->size, 1, input->name, error);
-    if (status) return status;
+    CSREC_TRY(csrec_memory_check(input->size, 1, input->name, error));
     uint8_t *bytes = malloc((size_t)input->size + 1);
     if (!bytes) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
     csrec_reader reader = csrec_input_reader(input);
-    status = csrec_reader_take(&reader, bytes, input->size, input->name, error);
+    csrec_status status = csrec_reader_take(&reader, bytes, input->size, input->name, error);
     if (status) {
         free(bytes);
         return status;
@@ -247,20 +244,12 @@ csrec_status csrec_fail_forged(const char *name, const char *what, csrec_error *
 }
 
 csrec_status csrec_image_deliver(csrec_status status, csrec_image *read, csrec_image *signal) {
-    if (status)
-        csrec_image_clear(read);
-    else
-        *signal = *read;
-    return status;
+    return CSREC_SETTLE(status, csrec_image_clear(read), *signal = *read);
 }
 
 csrec_status csrec_measurement_deliver(csrec_status status, csrec_measurement *read,
                                        csrec_measurement *measurement) {
-    if (status)
-        csrec_measurement_clear(read);
-    else
-        *measurement = *read;
-    return status;
+    return CSREC_SETTLE(status, csrec_measurement_clear(read), *measurement = *read);
 }
 
 /* The directory of an .npz, which follows the line, has up to 65 entries of some hundred bytes. */

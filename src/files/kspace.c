@@ -113,8 +113,7 @@ static double *pairs_of(const csrec_image *image, int64_t count) {
 static csrec_status read_maps(csrec_input *input, const char *path, csrec_measurement *m,
                               csrec_error *error) {
     csrec_image image = {0};
-    csrec_status status = csrec_signal_read(path, &image, error);
-    if (status) return status;
+    CSREC_TRY(csrec_signal_read(path, &image, error));
     csrec_shape seen = image.pixels.shape;
     seen.dims -= image.is_complex;
     const int64_t coils = m->through->coils ? m->through->n_coils : m->channels;
@@ -205,8 +204,7 @@ static void find_covariance(int64_t coils, int64_t n, const double *noise, doubl
 static csrec_status read_noise(csrec_input *input, const char *path, int64_t coils,
                                csrec_error *error) {
     csrec_image image = {0};
-    csrec_status status = csrec_signal_read(path, &image, error);
-    if (status) return status;
+    CSREC_TRY(csrec_signal_read(path, &image, error));
     const csrec_shape seen = image.pixels.shape;
     const int dims = seen.dims - image.is_complex;
     const int64_t count = image.pixels.count / (image.is_complex ? 2 : 1), n = count / coils;

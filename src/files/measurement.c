@@ -121,11 +121,10 @@ static csrec_status read_mask(const csrec_read_options *options, bool turned,
     csrec_image image = {0};
     csrec_shape part = *shape;
     int64_t entries = 0;
-    csrec_status status = csrec_input_open(options->mask, &input, error);
-    if (status) return status;
+    CSREC_TRY(csrec_input_open(options->mask, &input, error));
     input.slab = options->slab;
     input.is_mask = turned;
-    status = decode_mask(&input, options->channels_first, shape, &image, error);
+    csrec_status status = decode_mask(&input, options->channels_first, shape, &image, error);
     if (!status) status = csrec_input_narrow(&input, &part, error);
     if (!status) status = check_mask(&image.pixels, input.name, &part, error);
     if (!status) status = csrec_shape_count(&part, &entries);
@@ -265,8 +264,7 @@ static csrec_status take_samples(const whole_signal *s, const char *name, csrec_
                                  csrec_error *error) {
     m->dtype = s->image->pixels.dtype;
     if (s->image->bits) m->scale[1] = (double)((1 << s->image->bits) - 1);
-    csrec_status status = csrec_measurement_allocate(m, name, error);
-    if (status) return status;
+    CSREC_TRY(csrec_measurement_allocate(m, name, error));
     if (s->rays && csrec_each_allocate(true, false, m)) {
         csrec_measurement_clear(m);
         return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
@@ -423,10 +421,9 @@ csrec_status csrec_measurement_read(const char *path, const char *mask_path,
 csrec_status csrec_measurement_read_with(const char *path, const csrec_read_options *options,
                                          csrec_measurement *measurement, csrec_error *error) {
     csrec_input input;
-    csrec_status status = csrec_input_open(path, &input, error);
-    if (status) return status;
+    CSREC_TRY(csrec_input_open(path, &input, error));
     if (options) input.progress = options->progress, input.context = options->context;
-    status = csrec_measurement_parse(&input, options, measurement, error);
+    csrec_status status = csrec_measurement_parse(&input, options, measurement, error);
     if (options && options->facts) *options->facts = input.facts;
     csrec_input_close(&input);
     return status;

@@ -140,16 +140,14 @@ csrec_status csrec_files_finish(csrec_files *files, csrec_status status, csrec_e
 csrec_status csrec_files_add_bytes(csrec_files *files, const char *path, const void *bytes,
                                    size_t n, csrec_error *error) {
     csrec_output output;
-    csrec_status status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
-    if (status) return status;
+    CSREC_TRY(csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error));
     return csrec_output_close(&output, csrec_output_write(&output, bytes, n, error), error);
 }
 
 csrec_status csrec_output_failed(const char *name, csrec_error *error) {
     const int reason = errno ? errno : EIO;
-    const char *remedy = csrec_errno_remedy(reason, "check the folder and the disk");
     return csrec_fail(error, CSREC_FILE, "%s: cannot be written (%s); %s", name, strerror(reason),
-                      remedy);
+                      csrec_errno_remedy(reason, "check the folder and the disk"));
 }
 
 static bool open_temporary(csrec_output *output, mode_t mode) {

@@ -146,8 +146,7 @@ static csrec_status make(csrec_files *files, whole *w, csrec_parts *p, hello *h,
         csrec_output_open(files, csrec_path_file(path, file), CSREC_OUTPUT_STREAM, output, error);
     output->name = path; /* which lasts */
     if (status || !output->temporary || strlen(output->temporary) >= sizeof h->name) return status;
-    status = w->framing->make(output, path, w->signal, w->like, 0, &w->frame, error);
-    if (status) return status;
+    CSREC_TRY(w->framing->make(output, path, w->signal, w->like, 0, &w->frame, error));
     p->offset = h->offset = (int64_t)w->frame.head_bytes;
     clock_gettime(CLOCK_REALTIME, &now);
     h->mark = csrec_random_u64((uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)getpid());
@@ -194,13 +193,12 @@ static csrec_status gather(csrec_comm *comm, int tag, bool either, uint32_t *bit
 /* Whether all processes have opened the file of the first. */
 static csrec_status agree(csrec_comm *comm, csrec_parts *p, hello *h, bool *all,
                           csrec_error *error) {
-    csrec_status status = tell(comm, HELLO, h, sizeof *h, error);
-    if (status) return status;
+    CSREC_TRY(tell(comm, HELLO, h, sizeof *h, error));
     p->offset = h->offset;
     if (*h->name && (csrec_comm_rank(comm) == 0 || is_same(p, h)))
         p->fd = open(h->name, O_WRONLY | O_CLOEXEC);
     uint32_t missing = p->fd < 0;
-    status = gather(comm, SEEN, true, &missing, error);
+    csrec_status status = gather(comm, SEEN, true, &missing, error);
     if (!status) status = tell(comm, ALL, &missing, sizeof missing, error);
     *all = !missing;
     return status;

@@ -127,9 +127,8 @@ static csrec_status read_format(csrec_input *input, csrec_image *signal, csrec_e
 
 csrec_status csrec_signal_read(const char *path, csrec_image *signal, csrec_error *error) {
     csrec_input input;
-    csrec_status status = csrec_input_open(path, &input, error);
-    if (status) return status;
-    status = read_format(&input, signal, error);
+    CSREC_TRY(csrec_input_open(path, &input, error));
+    csrec_status status = read_format(&input, signal, error);
     csrec_input_close(&input);
     return status;
 }
@@ -245,11 +244,7 @@ csrec_status csrec_slab_file_open(const char *path, const csrec_read_options *op
     made->options.slab = (csrec_slab){0, 0};
     csrec_status status = open_file(made, form, error);
     made->options.facts = NULL; /* said once */
-    if (status)
-        free(made);
-    else
-        *file = made;
-    return status;
+    return CSREC_SETTLE(status, free(made), *file = made);
 }
 
 csrec_status csrec_slab_file_read(void *context, csrec_slab slab, csrec_measurement *part,
@@ -322,10 +317,9 @@ csrec_status csrec_about_read(const char *like, const csrec_image *image, csrec_
     const csrec_shape *shape = &image->pixels.shape;
     *about = (csrec_about){0};
     if (!like || !csrec_path_is_regular(like)) return CSREC_OK;
-    csrec_status status = csrec_input_open(like, &input, error);
-    if (status) return status;
+    CSREC_TRY(csrec_input_open(like, &input, error));
     const csrec_format_row *row = csrec_input_format(&input);
-    status = row && row->about ? row->about(&input, about, error) : CSREC_OK;
+    csrec_status status = row && row->about ? row->about(&input, about, error) : CSREC_OK;
     csrec_input_close(&input);
     if (about->extent[0] != shape->dim[0] || about->extent[1] != shape->dim[1]) about->size = 0;
     about->colours = image->colors || about->extent[2] == (shape->dims == 3 ? shape->dim[2] : 1);

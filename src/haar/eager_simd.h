@@ -74,8 +74,7 @@ static double select_best(csrec_eager *e) {
     if (wanted > csrec_eager_all_key(e)) {
         int64_t key[GROUP], group = find_group(&e->maxima);
         node_keys(e, group, key);
-        int32_t at = (int32_t)(group * GROUP + first_equal(key, wanted, GROUP));
-        e->pick = pick_at(e, at, wanted);
+        e->pick = pick_at(e, (int32_t)(group * GROUP + first_equal(key, wanted, GROUP)), wanted);
     }
     return picked_score(e) / e->units;
 }
@@ -134,8 +133,7 @@ static double *picked_x(csrec_eager *e) {
 static void shift_all(csrec_eager *e, double t) {
     int32_t n = e->tree->n;
     e->total += t * n;
-    shift s = {0, n, n, t, t, -1, 0, 0};
-    if (n > 1) shift_range(e, 0, n - 2, &s);
+    if (n > 1) shift_range(e, 0, n - 2, &(shift){0, n, n, t, t, -1, 0, 0});
 }
 
 static void apply_all(csrec_eager *e, double d) {

@@ -27,15 +27,6 @@ typedef struct {
     int64_t count; /* how many they are */
 } entry;
 
-/* groups[step] = groups with samples in that step. Two neighbouring samples are in different
- * groups as long as their rows differ in a bit at or above the step. */
-static void count_groups(int levels, int64_t n, const uint64_t *rows, int64_t *groups) {
-    int64_t differ[LEVELS_MAX + 1] = {0}; /* pairs by the number of bits up to the highest such */
-    for (int64_t k = 1; k < n; k++) differ[csrec_bit_length(rows[k - 1] ^ rows[k])]++;
-    groups[levels] = 1;
-    for (int step = levels; step > 1; step--) groups[step - 1] = groups[step] + differ[step];
-}
-
 /* One step: reduces `survivors` entries, ascending by row, in place. Writes one product a group,
  * ascending by column, and returns the number of groups. */
 static int64_t reduce(int levels, int step, entry *entries, int64_t survivors,
@@ -62,7 +53,12 @@ static int64_t reduce(int levels, int step, entry *entries, int64_t survivors,
 csrec_status csrec_haar_levels(int levels, int64_t n, const uint64_t *rows, const double *r,
                                int64_t capacity, csrec_product *products, int64_t *found) {
     int64_t groups[LEVELS_MAX + 1] = {0}, total = 1;
-    count_groups(levels, n, rows, groups);
+    /* groups[step] = groups with samples in that step. Two neighbouring samples are in different
+     * groups as long as their rows differ in a bit at or above the step. */
+    int64_t differ[LEVELS_MAX + 1] = {0}; /* pairs by the number of bits up to the highest such */
+    for (int64_t k = 1; k < n; k++) differ[csrec_bit_length(rows[k - 1] ^ rows[k])]++;
+    groups[levels] = 1;
+    for (int step = levels; step > 1; step--) groups[step - 1] = groups[step] + differ[step];
     for (int step = 1; step <= levels; step++) total += groups[step];
     if (total > capacity) {
         *found = total;

@@ -17,7 +17,6 @@
  * z. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "haar/project.h"
 

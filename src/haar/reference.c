@@ -4,7 +4,6 @@
  * against. It stores r, its picks and one transform, and knows the row tree only as a holder of
  * rows. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "haar/pursuit.h"
@@ -51,11 +50,10 @@ static csrec_status transform(reference *e) {
  * column itself when one half is empty. Column 0 always counts. */
 static csrec_status find_columns(reference *e) {
     for (int32_t j = 0; j < e->tree->n; j++) e->r[j] = 1.0;
-    csrec_status status = transform(e);
-    if (status) return status;
+    CSREC_TRY(transform(e));
     CSREC_ZEROS(&e->pool, e->products, e->columns);
     CSREC_ZEROS(&e->pool, e->counts, e->columns);
-    status = csrec_pool_status(&e->pool) ? CSREC_MEMORY : transform(e);
+    csrec_status status = csrec_pool_status(&e->pool) ? CSREC_MEMORY : transform(e);
     for (int64_t i = 0; i < e->columns && !status; i++) {
         double norm = sqrt((double)e->products[i].count);
         bool two_sided = fabs(e->products[i].value) * norm < (double)e->products[i].count - 0.5;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - statistics and eigenvectors on the device that a name says. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "learn/engine.h"
-#include "base/memory.h"
 
 /* ---- mean and covariance of data that are read in pieces. */
 

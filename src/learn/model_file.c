@@ -29,8 +29,7 @@ static csrec_status read_kind(const csrec_npz *npz, csrec_model *model, csrec_er
         return csrec_fail(
             error, CSREC_FORMAT,
             "%s: array 'kind' is missing, so it is not a model; make one with cslearn", npz->name);
-    csrec_status status = read_text(npz, "kind", kind, error);
-    if (status) return status;
+    CSREC_TRY(read_text(npz, "kind", kind, error));
     model->type = csrec_model_type_find(kind);
     if (!model->type)
         return csrec_fail(error, CSREC_DATA,
@@ -43,8 +42,7 @@ static csrec_status read_kind(const csrec_npz *npz, csrec_model *model, csrec_er
 static csrec_status measure_array(const csrec_npz *npz, const csrec_model_field *field,
                                   csrec_array *array, csrec_error *error) {
     csrec_npz_member member;
-    csrec_status status = csrec_npz_begin(npz, field->name, &member, error);
-    if (status) return status;
+    CSREC_TRY(csrec_npz_begin(npz, field->name, &member, error));
     *array = (csrec_array){
         .dtype = field->dtype, .shape = member.header.shape, .count = member.header.count};
     /* np.array([x]) instead of a scalar */
@@ -170,11 +168,10 @@ static csrec_status read_all(const csrec_npz *npz, csrec_model *model, csrec_err
 csrec_status csrec_model_read(const char *path, csrec_model **model, csrec_error *error) {
     csrec_input input;
     csrec_npz npz;
-    csrec_status status = csrec_input_open(path, &input, error);
-    if (status) return status;
+    CSREC_TRY(csrec_input_open(path, &input, error));
     csrec_model *m = calloc(1, sizeof *m);
-    status = m ? csrec_npz_open(&input, &npz, error)
-               : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input.name);
+    csrec_status status = m ? csrec_npz_open(&input, &npz, error)
+                            : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input.name);
     if (status == CSREC_FORMAT)
         csrec_fail(error, status,
                    "%s: is not a complete zip archive, so it is not a model; make one with cslearn",

@@ -137,9 +137,8 @@ static csrec_status solve(pca_learning *j, csrec_error *error) {
     const csrec_learn_options *o = j->options;
     *j->stopped = csrec_call_report(&j->call, &now);
     if (*j->stopped) return CSREC_OK;
-    csrec_status status = csrec_eigen_largest_on(o->backend, (int)j->size, j->A, (int)j->k,
-                                                 j->values, j->V, &j->vectors_on, error);
-    if (status) return status;
+    CSREC_TRY(csrec_eigen_largest_on(o->backend, (int)j->size, j->A, (int)j->k, j->values, j->V,
+                                     &j->vectors_on, error));
     choose(j);
     return spread_vectors(j, error);
 }
@@ -183,8 +182,7 @@ static csrec_status allocate(pca_learning *j, csrec_error *error) {
                           (long long)j->m, (long long)j->n);
     uint64_t squares = 4 * (uint64_t)(j->size * j->size) * sizeof(double);
     if (j->size < j->n) squares += (uint64_t)j->m * (uint64_t)j->n * sizeof(float);
-    csrec_status status = csrec_memory_check(squares, 1, "principal components", error);
-    if (status) return status;
+    CSREC_TRY(csrec_memory_check(squares, 1, "principal components", error));
     CSREC_TAKE(&j->pool, j->mean, j->n);
     CSREC_TAKE(&j->pool, j->A, j->size * j->size);
     CSREC_TAKE(&j->pool, j->values, j->k);

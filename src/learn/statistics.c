@@ -101,8 +101,7 @@ csrec_status csrec_statistics_add_mean(csrec_statistics *s, int64_t m, const flo
     if (s->has_mean)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "the mean was computed already; add rows before it");
-    csrec_status status = weigh(m, weights, &s->weight, error);
-    if (status) return status;
+    CSREC_TRY(weigh(m, weights, &s->weight, error));
     add_rows(s, m, X, weights);
     return CSREC_OK;
 }
@@ -120,8 +119,7 @@ static csrec_status finish_mean(int64_t n, double weight, double *mean, csrec_er
 
 csrec_status csrec_statistics_mean(csrec_statistics *s, double *mean, csrec_error *error) {
     if (!s->has_mean) {
-        csrec_status status = finish_mean(s->n, s->weight, s->mean, error);
-        if (status) return status;
+        CSREC_TRY(finish_mean(s->n, s->weight, s->mean, error));
         s->has_mean = true;
     }
     if (mean) memcpy(mean, s->mean, (size_t)s->n * sizeof *mean);
@@ -229,9 +227,8 @@ csrec_status csrec_statistics_covariance(csrec_statistics *s, double *C, csrec_e
 csrec_status csrec_mean(int64_t m, int64_t n, const float *X, const double *weights, int threads,
                         double *mean, csrec_error *error) {
     csrec_statistics *s;
-    csrec_status status = csrec_statistics_create(n, threads, &s, error);
-    if (status) return status;
-    status = csrec_statistics_add_mean(s, m, X, weights, error);
+    CSREC_TRY(csrec_statistics_create(n, threads, &s, error));
+    csrec_status status = csrec_statistics_add_mean(s, m, X, weights, error);
     if (!status) status = csrec_statistics_mean(s, mean, error);
     csrec_statistics_destroy(s);
     return status;

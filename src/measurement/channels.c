@@ -42,21 +42,6 @@ static bool same_positions(const csrec_measurement *m, int64_t a, int64_t b) {
     return true;
 }
 
-static void count_positions(csrec_groups *g) {
-    const int64_t C = g->m->channels;
-    for (int64_t k = 0; k < g->m->n; k++)
-        for (int64_t c = 0; c < C; c++) g->count[c] += !isnan(g->m->y[k * C + c]);
-}
-
-/* The group of each channel, of: [channels]; -1: measured nowhere. */
-static void number_groups(csrec_groups *g, int64_t *of) {
-    for (int64_t c = 0; c < g->m->channels; c++) {
-        int64_t b = 0; /* an earlier channel of the same positions */
-        while (b < c && (g->count[b] != g->count[c] || !same_positions(g->m, b, c))) b++;
-        of[c] = g->count[c] == 0 ? -1 : b < c ? of[b] : g->n++;
-    }
-}
-
 static csrec_status find(const csrec_measurement *m, bool even, csrec_groups *g, csrec_pool *pool,
                          csrec_error *error) {
     const int64_t C = m->channels;
@@ -67,8 +52,14 @@ static csrec_status find(const csrec_measurement *m, bool even, csrec_groups *g,
     CSREC_TAKE(pool, g->first, C + 1);
     if (pool->lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     if (!even) {
-        count_positions(g);
-        number_groups(g, of);
+        for (int64_t k = 0; k < g->m->n; k++)
+            for (int64_t c = 0; c < C; c++) g->count[c] += !isnan(g->m->y[k * C + c]);
+        /* The group of each channel, of: [channels]; -1: measured nowhere. */
+        for (int64_t c = 0; c < g->m->channels; c++) {
+            int64_t b = 0; /* an earlier channel of the same positions */
+            while (b < c && (g->count[b] != g->count[c] || !same_positions(g->m, b, c))) b++;
+            of[c] = g->count[c] == 0 ? -1 : b < c ? of[b] : g->n++;
+        }
     }
     for (int64_t k = 0; k <= g->n; k++) {
         g->first[k] = to;

@@ -38,10 +38,6 @@ typedef struct gridding {
     csrec_pool pool;
 } gridding;
 
-static const double *point(const csrec_measurement *m, int64_t i) {
-    return m->through->trajectory + m->index[i] * m->shape.dims;
-}
-
 static bool is_inside(const gridding *g, const double *k) {
     bool inside = true;
     for (int a = 0; a < g->shape.dims; a++)
@@ -60,7 +56,7 @@ static csrec_status find_samples(gridding *g) {
     CSREC_TAKE(&g->pool, g->k, m->n * dims);
     if (csrec_pool_status(&g->pool)) return CSREC_MEMORY;
     for (int64_t i = 0; i < m->n; i++) {
-        const double *k = point(m, i);
+        const double *k = m->through->trajectory + m->index[i] * m->shape.dims;
         int64_t at = 0;
         bool on = is_inside(g, k);
         if (!on) continue;

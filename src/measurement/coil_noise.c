@@ -56,8 +56,7 @@ csrec_status csrec_coils_whiten(csrec_measurement *m, const double *covariance,
     const bool maps = m->through && m->through->coils;
     const int64_t n = maps ? m->through->n_coils : m->channels;
     int64_t entries;
-    csrec_status status = csrec_measurement_check(m, "measurement", error);
-    if (status) return status;
+    CSREC_TRY(csrec_measurement_check(m, "measurement", error));
     if (!m->through || !m->is_complex || n > 4096)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "measurement: noise of coils is that of complex values of 1 to 4096 of "

@@ -254,8 +254,7 @@ static double strongest(int64_t coils, const double *M, double *v, double *w) {
         memset(w, 0, 2 * (size_t)coils * sizeof *w);
         for (int64_t c = 0; c < coils; c++)
             for (int64_t d = 0; d < coils; d++) { /* M is Hermitian: conj(M(d, c)) */
-                const double *z = M + 2 * (d * coils + c);
-                add_product(v + 2 * d, z, w + 2 * c);
+                add_product(v + 2 * d, M + 2 * (d * coils + c), w + 2 * c);
             }
         length = sqrt(csrec_squares(2 * coils, w));
         if (!(length > 0.0)) return 0.0;
@@ -350,16 +349,6 @@ static csrec_status make_maps(espirit *e, double *coils) {
     return CSREC_OK;
 }
 
-/* Sets those that are not given: windows of volumes are smaller, as all of one are as many. */
-static void set_defaults(const csrec_shape *shape, csrec_coils_options *o) {
-    int axes = 0;
-    for (int a = 0; a < shape->dims; a++) axes += shape->dim[a] > 1;
-    if (o->kernel == 0) o->kernel = axes > 2 ? 5 : 6;
-    if (o->calibration == 0) o->calibration = axes > 2 ? 16 : 24;
-    if (o->threshold == 0.0) o->threshold = 0.001;
-    if (o->crop == 0.0) o->crop = 0.8;
-}
-
 static csrec_status check(const csrec_measurement *m, const csrec_coils_options *o,
                           csrec_error *error) {
     if (!csrec_through_kspace(m->through) || m->through->coils)
@@ -396,12 +385,17 @@ csrec_status csrec_coils_estimate(const csrec_measurement *m, const csrec_coils_
                                   double *coils, double *sigma, csrec_error *error) {
     espirit e = {.m = m, .coils = m->channels};
     if (options) e.o = *options;
-    set_defaults(&m->shape, &e.o);
-    csrec_status status = check(m, &e.o, error);
-    if (status) return status;
+    /* Sets those that are not given: windows of volumes are smaller, as all of one are as many. */
+    int axes = 0;
+    for (int a = 0; a < m->shape.dims; a++) axes += m->shape.dim[a] > 1;
+    if (e.o.kernel == 0) e.o.kernel = axes > 2 ? 5 : 6;
+    if (e.o.calibration == 0) e.o.calibration = axes > 2 ? 16 : 24;
+    if (e.o.threshold == 0.0) e.o.threshold = 0.001;
+    if (e.o.crop == 0.0) e.o.crop = 0.8;
+    CSREC_TRY(check(m, &e.o, error));
     if (strcmp(m->through->name, "nufft") == 0) return estimate_any(m, &e.o, coils, sigma, error);
     csrec_shape_count(&m->shape, &e.entries);
-    status = find_samples(&e);
+    csrec_status status = find_samples(&e);
     if (!status) status = find_middle(&e, error);
     if (!status && 2 * (e.n < e.P ? e.n : e.P) > 1 << 13)
         status = csrec_fail(error, CSREC_UNSUPPORTED,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sort.h"
 #include "base/threads.h"
 #include "measurement/measurement.h"
 #include "measurement/nearby.h"
@@ -116,14 +117,6 @@ static double value_at(const light *l, int64_t i, int64_t c) {
     return l->m->y[i * l->m->channels + c] / albedo_at(l, i);
 }
 
-static void look(light *l, int64_t c) {
-    for (int64_t k = 0; k < l->m->n; k++) {
-        const int64_t i = csrec_nearby_sample(&l->nearby, k);
-        l->value[k] = value_at(l, i, c);
-        l->rays[k] = l->m->rays[i];
-    }
-}
-
 /* Of sample k the mean around it, and half the squared difference to its nearest. */
 static void measure(const light *l, int64_t k) {
     csrec_neighbour near[NEAR];
@@ -145,11 +138,6 @@ static void measure(const light *l, int64_t k) {
     }
 }
 
-static int ascending(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* kappa from the ratios below their 0.9 quantile, as heavy tails are no normal noise; of that they
  * are chi^2 with one degree of freedom, of which the mean there is P(chi^2_3 < 2.706) / 0.9 =
  * 0.623. */
@@ -158,7 +146,7 @@ static double kappa_of(light *l) {
     int64_t n = 0;
     for (int64_t k = 0; k < l->m->n; k++)
         if (isfinite(l->ratio[k])) l->value[n++] = l->ratio[k];
-    qsort(l->value, (size_t)n, sizeof *l->value, ascending);
+    qsort(l->value, (size_t)n, sizeof *l->value, csrec_ascend);
     const int64_t kept = (int64_t)ceil(share * (double)n);
     double sum = 0.0;
     for (int64_t k = 0; k < kept; k++) sum += l->value[k];
@@ -180,7 +168,11 @@ static const float *albedo_of(const csrec_measurement *m, int64_t c) {
 static void guess(light *l, int64_t c, double *deviation) {
     const csrec_measurement *m = l->m;
     l->albedo = albedo_of(m, c);
-    look(l, c);
+    for (int64_t k = 0; k < l->m->n; k++) {
+        const int64_t i = csrec_nearby_sample(&l->nearby, k);
+        l->value[k] = value_at(l, i, c);
+        l->rays[k] = l->m->rays[i];
+    }
     for (int64_t k = 0; k < m->n; k++) measure(l, k);
     const double kappa = kappa_of(l);
     for (int64_t k = 0; k < m->n; k++) {

@@ -2,7 +2,6 @@
 /* measurement.c - checks of a measurement, finite values at distinct positions, and its memory. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"

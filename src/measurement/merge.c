@@ -45,8 +45,7 @@ static csrec_status check_part(const csrec_measurement *const parts[], int64_t k
     const csrec_measurement *m = parts[k], *first = parts[0];
     char name[40];
     snprintf(name, sizeof name, "part %lld", (long long)k + 1);
-    csrec_status status = csrec_measurement_check_points(m, name, error);
-    if (status) return status;
+    CSREC_TRY(csrec_measurement_check_points(m, name, error));
     if (!csrec_shape_equal(&m->shape, &first->shape))
         return fail_part(k, CSREC_DATA, "has another shape", "merge scans of the same signal",
                          error);
@@ -289,8 +288,7 @@ csrec_status csrec_measurement_merge(int64_t n, const csrec_measurement *const p
     csrec_pool_clear(&s.pool);
     if (status)
         return csrec_fail(error, status, "no memory to merge %lld measurements", (long long)n);
-    status = add_guides(parts, n, &made, error);
-    if (status) return status;
+    CSREC_TRY(add_guides(parts, n, &made, error));
     if (contradictions) {
         contradictions[0] = s.contradictions;
         contradictions[1] = s.first;

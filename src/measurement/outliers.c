@@ -19,8 +19,7 @@ typedef struct seen {
 } seen;
 
 static double value_of(const seen *j, int64_t rank, int64_t channel) {
-    int64_t at = csrec_nearby_sample(&j->nearby, rank) * j->m->channels + channel;
-    return j->m->y[at] / j->unit;
+    return j->m->y[csrec_nearby_sample(&j->nearby, rank) * j->m->channels + channel] / j->unit;
 }
 
 /* How far outside of the values of so many neighbours: more than both shares, of their range and

@@ -105,8 +105,7 @@ static csrec_status fourier_rows(const csrec_operator_spec *spec, const csrec_sh
 /* Half a step beyond the grid, as trajectories round. */
 static csrec_status nufft_rows(const csrec_operator_spec *spec, const csrec_shape *shape,
                                const char *name, int64_t *rows, csrec_error *error) {
-    csrec_status status = fourier_rows(spec, shape, name, rows, error);
-    if (status) return status;
+    CSREC_TRY(fourier_rows(spec, shape, name, rows, error));
     if (!spec->trajectory || spec->points < 1 || spec->points > INT64_C(1) << 40)
         return csrec_fail(error, CSREC_DATA,
                           "%s: array 'trajectory': missing or empty; save one of [points, %d]",
@@ -147,8 +146,7 @@ static csrec_status count_blocks(const csrec_operator_spec *spec, const csrec_sh
 static csrec_status matrix_rows(const csrec_operator_spec *spec, const csrec_shape *shape,
                                 const char *name, int64_t *rows, csrec_error *error) {
     int64_t each, blocks;
-    csrec_status status = count_blocks(spec, shape, name, &each, &blocks, error);
-    if (status) return status;
+    CSREC_TRY(count_blocks(spec, shape, name, &each, &blocks, error));
     if (!spec->matrix || spec->m < 1)
         return csrec_fail(error, CSREC_DATA,
                           "%s: array 'matrix': missing or empty; save one of [rows, %lld]", name,
@@ -160,8 +158,7 @@ static csrec_status matrix_rows(const csrec_operator_spec *spec, const csrec_sha
 static csrec_status blur_rows(const csrec_operator_spec *spec, const csrec_shape *shape,
                               const char *name, int64_t *rows, csrec_error *error) {
     int64_t each = 1;
-    csrec_status status = check_axes(name, spec->name, shape, error);
-    if (status) return status;
+    CSREC_TRY(check_axes(name, spec->name, shape, error));
     if (!spec->filters || !spec->kernel)
         return csrec_fail(error, CSREC_DATA,
                           "%s: array 'kernel': missing; save the %d-D weights of the blur", name,
@@ -174,7 +171,7 @@ static csrec_status blur_rows(const csrec_operator_spec *spec, const csrec_shape
                               name, (long long)spec->kernel[a], a, (long long)shape->dim[a]);
         each *= spec->kernel[a];
     }
-    status = csrec_shape_count(shape, rows);
+    csrec_status status = csrec_shape_count(shape, rows);
     return status ? status : check_finite(name, "kernel", each, 1, spec->filters, error);
 }
 

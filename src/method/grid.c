@@ -10,16 +10,6 @@ static int64_t power_of_two_from(int64_t x) {
     return p;
 }
 
-/* Fisher-Yates, one random number per place. */
-static void permute_axes(csrec_grid *grid, uint64_t seed, uint64_t stream) {
-    for (int a = grid->shape.dims - 1; a > 0; a--) {
-        int b = (int)(csrec_random_u64(seed, stream, (uint64_t)a) % (uint64_t)(a + 1));
-        int axis = grid->axis[a].axis;
-        grid->axis[a].axis = grid->axis[b].axis;
-        grid->axis[b].axis = axis;
-    }
-}
-
 /* A cell, one unit along each axis, holds CSREC_GRID_CELL entries: with fewer, there are few
  * distinct shifts, which is visible in the mean over grids. */
 static int64_t smallest_unit(const csrec_shape *shape) {
@@ -56,7 +46,13 @@ csrec_status csrec_grid_create(const csrec_shape *shape, csrec_order order, int6
     if (grids > 1) {
         uint64_t stream = (uint64_t)number + 1;
         int64_t unit = smallest_unit(shape);
-        permute_axes(grid, seed, stream);
+        /* Fisher-Yates, one random number per place. */
+        for (int a = grid->shape.dims - 1; a > 0; a--) {
+            int b = (int)(csrec_random_u64(seed, stream, (uint64_t)a) % (uint64_t)(a + 1));
+            int axis = grid->axis[a].axis;
+            grid->axis[a].axis = grid->axis[b].axis;
+            grid->axis[b].axis = axis;
+        }
         for (int a = 0; a < shape->dims; a++) {
             if (shape->dim[a] > INT64_C(1) << 61) return CSREC_DATA;
             csrec_grid_axis *axis = &grid->axis[a];

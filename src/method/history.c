@@ -247,12 +247,6 @@ static const entry *reached(const csrec_record *record, int64_t iteration, int64
     return &record->entries[*at];
 }
 
-/* Finite even if a model is so far from the samples that the quotient of the squares overflows. */
-static double residual_of(double energy, double whole) {
-    double square = whole > 0.0 ? energy / whole : 0.0;
-    return square <= DBL_MAX ? sqrt(square) : fmin(sqrt(energy) / sqrt(whole), DBL_MAX);
-}
-
 static csrec_history_step sum_up(const csrec_history *h, csrec_record *const *records, int count,
                                  int64_t iteration, int64_t *at) {
     double energy = 0.0, whole = 0.0, error = 0.0;
@@ -264,8 +258,12 @@ static csrec_history_step sum_up(const csrec_history *h, csrec_record *const *re
     }
     double values = (double)(h->entries * h->measurement->channels);
     double peak = csrec_in_unit(h->peak, records[0]->scale);
-    return (csrec_history_step){iteration, residual_of(energy, whole),
-                                10.0 * log10(peak * peak * values / error)};
+    /* Finite even if a model is so far from the samples that the quotient of the squares overflows.
+     */
+    double square = whole > 0.0 ? energy / whole : 0.0;
+    return (csrec_history_step){
+        iteration, (square <= DBL_MAX ? sqrt(square) : fmin(sqrt(energy) / sqrt(whole), DBL_MAX)),
+        10.0 * log10(peak * peak * values / error)};
 }
 
 /* Whether the state of the channel at that iteration is known: recorded, or ended before. */

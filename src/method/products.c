@@ -13,9 +13,8 @@
 csrec_status csrec_products_create(const csrec_recovery *r, csrec_measured *A, csrec_error *error) {
     const csrec_measurement *m = r->measurement;
     const csrec_stop *stop = &r->options->solve.stop;
-    csrec_status status = csrec_measured_create(r->context, m, A, error);
-    if (status) return status;
-    status = csrec_measured_norm(A);
+    CSREC_TRY(csrec_measured_create(r->context, m, A, error));
+    csrec_status status = csrec_measured_norm(A);
     if (status) return csrec_fail(error, status, "operator: %s", csrec_status_text(status));
     if (!(A->norm > 0.0))
         return csrec_fail(error, CSREC_DATA, "operator: is zero; nothing was measured");
@@ -67,8 +66,7 @@ csrec_status csrec_products_report(const csrec_recovery *r, const csrec_measured
     csrec_recover_report *report = r->report;
     double squares[2];
     clear_unseen(r, A);
-    csrec_status status = csrec_products_residual(A, r->signal, squares, &report->residual);
-    if (status) return status;
+    CSREC_TRY(csrec_products_residual(A, r->signal, squares, &report->residual));
     report->pursuits = 1;
     report->iterations = iterations;
     const bool misses = sqrt(squares[0]) > ABOVE * A->eps + NEAR * sqrt(squares[1]);

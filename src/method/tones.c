@@ -20,8 +20,7 @@ static csrec_status allocate(int64_t channels, csrec_whole *whole, csrec_error *
 csrec_status csrec_whole_of(const csrec_measurement *m, csrec_whole *whole, csrec_error *error) {
     *whole = (csrec_whole){.n = m->n};
     csrec_shape_count(&m->shape, &whole->entries);
-    csrec_status status = allocate(m->channels, whole, error);
-    if (status) return status;
+    CSREC_TRY(allocate(m->channels, whole, error));
     if (m->through) { /* y has other values than the signal */
         memset(whole->least, 0, 2 * (size_t)m->channels * sizeof *whole->least);
         return CSREC_OK;
@@ -46,8 +45,7 @@ csrec_status csrec_whole_copy(const csrec_whole *from, int64_t channels, csrec_w
                               csrec_error *error) {
     *to = *from;
     to->least = NULL;
-    csrec_status status = allocate(channels, to, error);
-    if (status) return status;
+    CSREC_TRY(allocate(channels, to, error));
     memcpy(to->least, from->least, (size_t)channels * sizeof *to->least);
     memcpy(to->most, from->most, (size_t)channels * sizeof *to->most);
     return CSREC_OK;
@@ -56,12 +54,6 @@ csrec_status csrec_whole_copy(const csrec_whole *from, int64_t channels, csrec_w
 void csrec_whole_clear(csrec_whole *whole) {
     free(whole->least);
     whole->least = NULL;
-}
-
-/* Half of white less black: by the scale, unless values, of half range `half`, go far beyond. */
-static double half_of(const csrec_measurement *m, double half) {
-    double given = fabs(m->scale[1] / 2 - m->scale[0] / 2);
-    return isfinite(given) && given >= half / 8 ? given : half;
 }
 
 /* Halves first, so that differences of large values do not overflow. */
@@ -73,7 +65,10 @@ double csrec_tones_unit(const csrec_measurement *m, const csrec_whole *whole, do
         farthest = fmax(farthest, fabs(own));
         if (middle) middle[c] = own;
     }
-    double unit = half_of(m, half) / 127.5;
+    /* Half of white less black: by the scale, unless values, of half range `half`, go far beyond.
+     */
+    double given = fabs(m->scale[1] / 2 - m->scale[0] / 2);
+    double unit = (isfinite(given) && given >= half / 8 ? given : half) / 127.5;
     /* Equal samples may be any number of tones from black; the number must be finite in a float. */
     unit = fmax(unit, farthest * 0x1p-60);
     return unit > 0.0 ? unit : 1.0;

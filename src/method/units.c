@@ -3,7 +3,6 @@
  * units, as kelvin and pascal, and of values far from 0. Units are powers of two, so that they
  * round nothing. */
 #include <math.h>
-#include <string.h>
 
 #include "base/pool.h"
 #include "method/method.h"
@@ -58,13 +57,6 @@ static bool find_middles(const csrec_recovery *r, double *middle) {
     return any;
 }
 
-/* Settings of solvers may be lengths in units of y, which are one for all channels. */
-static bool has_lengths(const csrec_method_type *method, const csrec_recovery *r) {
-    const csrec_solve_options *solve = &r->options->solve;
-    return method->info.accepts & CSREC_ACCEPTS(SOLVER) &&
-           (solve->stop.sigma > 0.0 || solve->n_settings > 0);
-}
-
 /* Whether channels have a unit or a middle. Models have the values of their data, but for networks;
  * atoms and a start are those of the samples, and so is what several processes share. */
 static bool find(const csrec_method_type *method, const csrec_recovery *r, mapped *to) {
@@ -73,7 +65,11 @@ static bool find(const csrec_method_type *method, const csrec_recovery *r, mappe
     if (m->through || m->is_complex || model || method->shares || !r->signal || r->atoms ||
         r->options->solve.start || method->graded)
         return false;
-    const bool units = csrec_units_of(m, r->whole, to->unit) && !has_lengths(method, r);
+    /* Settings of solvers may be lengths in units of y, which are one for all channels. */
+    const csrec_solve_options *solve = &r->options->solve;
+    const bool units = csrec_units_of(m, r->whole, to->unit) &&
+                       !(method->info.accepts & CSREC_ACCEPTS(SOLVER) &&
+                         (solve->stop.sigma > 0.0 || solve->n_settings > 0));
     for (int64_t c = 0; c < m->channels && !units; c++) to->unit[c] = 1.0;
     return find_middles(r, to->middle) || units;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* block_pack.c - packed weights of a network's layers, and the memory of their products. */
-#include <string.h>
 
 #include "base/inline.h"
 #include "net/block.h"

@@ -72,8 +72,7 @@ csrec_status csrec_net_graph_of(int64_t channels, int n, const csrec_net_layer *
                                       .weight = g->weights};
         g->depth[i + 1] =
             g->depth[i] + (layer->kind == CSREC_NET_DOWN) - (layer->kind == CSREC_NET_UP);
-        csrec_status status = check_layer(g, i, layer, error);
-        if (status) return status;
+        CSREC_TRY(check_layer(g, i, layer, error));
         g->node[i].bias = g->weights + in * layer->channels * taps;
         g->weights = g->node[i].bias + layer->channels;
         g->last_use[i] = i;

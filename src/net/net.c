@@ -58,10 +58,9 @@ csrec_status csrec_net_create(int64_t channels, int n, const csrec_net_layer *la
     csrec_net_options plain = options ? *options : (csrec_net_options){0};
     const char *backend = csrec_device_automatic(plain.backend) ? "cpu" : plain.backend;
     csrec_context context;
-    csrec_status status = csrec_context_create(backend, &context, error);
-    if (status) return status;
+    CSREC_TRY(csrec_context_create(backend, &context, error));
     csrec_net *made = NULL;
-    status = csrec_net_open(&context, channels, n, layers, &plain, &made, error);
+    csrec_status status = csrec_net_open(&context, channels, n, layers, &plain, &made, error);
     if (status)
         csrec_context_destroy(&context);
     else

@@ -7,11 +7,9 @@
 
 static csrec_status blur_create(csrec_operator *A, const csrec_operator_spec *spec,
                                 csrec_error *error) {
-    csrec_status status = csrec_rows_of(spec, "blur", &A->n, error);
-    if (status) return status;
+    CSREC_TRY(csrec_rows_of(spec, "blur", &A->n, error));
     csrec_blur *b = csrec_operator_data(A, sizeof *b);
-    status = b ? csrec_mask_attach(A, spec, &b->mask, error) : CSREC_MEMORY;
-    if (status) return status;
+    CSREC_TRY(b ? csrec_mask_attach(A, spec, &b->mask, error) : CSREC_MEMORY);
     csrec_mask_extents(spec->shape, b->extent);
     csrec_mask_axes(spec->shape, spec->kernel, b->kernel);
     const int64_t weights = b->kernel[0] * b->kernel[1] * b->kernel[2];

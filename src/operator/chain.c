@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* chain.c - the product of two operators: A = second first. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "operator/devices.h"
 

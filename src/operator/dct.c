@@ -8,15 +8,6 @@
 
 static const double PI = 3.14159265358979323846;
 
-static void place_blocks(csrec_dct_axis *axis, int step) {
-    for (int64_t k = 0; k < axis->count; k++) {
-        int64_t first = k * step, last = axis->extent - axis->edge;
-        axis->first[k] = first < last ? first : last;
-        for (int j = 0; j < axis->edge; j++) axis->weight[axis->first[k] + j] += 1.0;
-    }
-    for (int64_t i = 0; i < axis->extent; i++) axis->weight[i] = 1.0 / axis->weight[i];
-}
-
 static csrec_status axis_create(csrec_pool *pool, int64_t extent, int block, int step,
                                 csrec_dct_axis *axis) {
     axis->extent = extent;
@@ -27,7 +18,12 @@ static csrec_status axis_create(csrec_pool *pool, int64_t extent, int block, int
     CSREC_ZEROS(pool, axis->weight, extent);
     CSREC_TAKE(pool, axis->cosine, edge * edge);
     if (csrec_pool_status(pool)) return CSREC_MEMORY;
-    place_blocks(axis, step);
+    for (int64_t k = 0; k < axis->count; k++) {
+        int64_t first = k * step, last = axis->extent - axis->edge;
+        axis->first[k] = first < last ? first : last;
+        for (int j = 0; j < axis->edge; j++) axis->weight[axis->first[k] + j] += 1.0;
+    }
+    for (int64_t i = 0; i < axis->extent; i++) axis->weight[i] = 1.0 / axis->weight[i];
     for (int k = 0; k < edge; k++)
         for (int i = 0; i < edge; i++)
             axis->cosine[k * edge + i] =
@@ -52,14 +48,13 @@ static csrec_status dct_check(const csrec_operator_spec *spec, int64_t extent[3]
 static csrec_status dct_create(csrec_operator *A, const csrec_operator_spec *spec,
                                csrec_error *error) {
     int64_t extent[3];
-    csrec_status status = dct_check(spec, extent, error);
-    if (status) return status;
+    CSREC_TRY(dct_check(spec, extent, error));
     csrec_dct *d = csrec_operator_data(A, sizeof *d);
     if (!d) return CSREC_MEMORY;
     d->block = spec->block;
     d->step = spec->step;
     d->blocks = d->size = 1;
-    status = csrec_mask_attach(A, spec, &d->mask, error);
+    csrec_status status = csrec_mask_attach(A, spec, &d->mask, error);
     for (int a = 0; a < 3 && !status; a++) {
         status = axis_create(&A->pool, extent[a], spec->block, spec->step, &d->axis[a]);
         d->blocks *= d->axis[a].count;

@@ -131,8 +131,7 @@ static csrec_status create_complex(csrec_operator *A, const csrec_operator_spec 
 
 static csrec_status dense_create(csrec_operator *A, const csrec_operator_spec *spec,
                                  csrec_error *error) {
-    csrec_status status = dense_check(spec, error);
-    if (status) return status;
+    CSREC_TRY(dense_check(spec, error));
     return (spec->complex_signal ? create_complex : create_real)(A, spec, error);
 }
 
@@ -226,8 +225,7 @@ static csrec_status dense_adjoint(const csrec_operator *A, const double *y, doub
     if (A->complex_x) return dense_adjoint_on(A, 1, NULL, y, x);
     const csrec_dense *d = A->data;
     const csrec_dense_simd *simd = csrec_dense_simd_choose();
-    const int threads = csrec_threads_for(A->m * A->n >> 4, 0);
-#pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(A->m * A->n >> 4, 0))
     for (int64_t j = 0; j < A->n; j++) x[j] = simd->dot(A->m, d->columns + j * A->m, y);
     return CSREC_OK;
 }

@@ -7,8 +7,7 @@
 
 static csrec_status downsample_create(csrec_operator *A, const csrec_operator_spec *spec,
                                       csrec_error *error) {
-    csrec_status status = csrec_rows_of(spec, "downsample", &A->m, error);
-    if (status) return status;
+    CSREC_TRY(csrec_rows_of(spec, "downsample", &A->m, error));
     csrec_shape_count(spec->shape, &A->n);
     csrec_downsample *d = csrec_operator_data(A, sizeof *d);
     if (!d) return CSREC_MEMORY;

@@ -166,8 +166,7 @@ static csrec_status fill_any(csrec_pool *pool, const csrec_operator_spec *spec, 
 static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, const char *name,
                            csrec_error *error) {
     int64_t m;
-    csrec_status status = fourier_check(spec, name, &m, error);
-    if (status) return status;
+    CSREC_TRY(fourier_check(spec, name, &m, error));
     fourier *f = csrec_operator_data(A, sizeof *f);
     if (!f) return CSREC_MEMORY;
     *f = (fourier){.shape = *spec->shape,
@@ -191,8 +190,7 @@ static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, c
 /* The transform last, which the pool does not free. */
 static csrec_status fourier_create(csrec_operator *A, const csrec_operator_spec *spec,
                                    csrec_error *error) {
-    csrec_status status = create(A, spec, "fourier", error);
-    if (status) return status;
+    CSREC_TRY(create(A, spec, "fourier", error));
     A->norm = largest_gain(A->data);
     return fill_grid(&A->pool, spec, A->data);
 }

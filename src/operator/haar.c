@@ -36,12 +36,12 @@ static csrec_status check_rows(const csrec_operator_spec *spec, csrec_error *err
 
 static csrec_status haar_create(csrec_operator *A, const csrec_operator_spec *spec,
                                 csrec_error *error) {
-    csrec_status status = check_rows(spec, error);
-    if (status) return status;
+    CSREC_TRY(check_rows(spec, error));
     haar *h = csrec_operator_data(A, sizeof *h);
     if (!h || !CSREC_TAKE(&A->pool, h->rows, spec->m)) return CSREC_MEMORY;
     memcpy(h->rows, spec->rows, (size_t)spec->m * sizeof *h->rows);
-    status = csrec_tree_create(spec->levels, spec->m, h->rows, spec->columns, &h->tree);
+    csrec_status status =
+        csrec_tree_create(spec->levels, spec->m, h->rows, spec->columns, &h->tree);
     if (status)
         return csrec_fail(error, status, "operator haar: out of memory for %lld samples",
                           (long long)spec->m);
@@ -65,8 +65,7 @@ static csrec_status map_of(const csrec_operator *A, const csrec_tree_map **map) 
     haar *h = A->data;
     csrec_tree_map *made = h->map, *none = NULL;
     if (!made) {
-        csrec_status status = csrec_tree_map_create(&h->tree, &made);
-        if (status) return status;
+        CSREC_TRY(csrec_tree_map_create(&h->tree, &made));
         /* If another thread was faster, its map is used. */
         if (!atomic_compare_exchange_strong(&h->map, &none, made)) {
             csrec_pool_destroy(made);

@@ -110,8 +110,7 @@ static void place_entries(const csrec_operator_spec *spec, csrec_hadamard *h) {
 
 static csrec_status hadamard_check(const csrec_operator_spec *spec, int64_t *rows, int64_t *m,
                                    csrec_error *error) {
-    csrec_status status = csrec_rows_of(spec, "hadamard", rows, error);
-    if (status) return status;
+    CSREC_TRY(csrec_rows_of(spec, "hadamard", rows, error));
     if (*rows > INT32_MAX)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "operator hadamard: %lld padded entries; at most 2^31 - 1 are possible",
@@ -122,8 +121,7 @@ static csrec_status hadamard_check(const csrec_operator_spec *spec, int64_t *row
 static csrec_status hadamard_create(csrec_operator *A, const csrec_operator_spec *spec,
                                     csrec_error *error) {
     int64_t rows, m;
-    csrec_status status = hadamard_check(spec, &rows, &m, error);
-    if (status) return status;
+    CSREC_TRY(hadamard_check(spec, &rows, &m, error));
     csrec_hadamard *h = csrec_operator_data(A, sizeof *h);
     if (!h) return CSREC_MEMORY;
     h->padded = rows;
@@ -131,7 +129,7 @@ static csrec_status hadamard_create(csrec_operator *A, const csrec_operator_spec
     csrec_shape_count(spec->shape, &h->entries);
     CSREC_TAKE(&A->pool, h->row, h->m);
     CSREC_TAKE(&A->pool, h->place, h->entries);
-    status = csrec_pool_status(&A->pool);
+    csrec_status status = csrec_pool_status(&A->pool);
     if (!status) status = choose_rows(spec, h);
     if (status) return status;
     place_entries(spec, h);

@@ -53,8 +53,7 @@ csrec_status csrec_mask_create(const csrec_operator_spec *spec, const char *name
     if (!spec->shape || csrec_shape_count(spec->shape, &entries) || entries > INT32_MAX)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "operator %s: needs a shape of 1 to 2147483647 entries", name);
-    csrec_status status = csrec_rows_chosen(spec, name, entries, &m, error);
-    if (status) return status;
+    CSREC_TRY(csrec_rows_chosen(spec, name, entries, &m, error));
     int64_t *index = malloc((size_t)m * sizeof *index);
     if (!index) return csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", name);
     for (int64_t k = 0; k < m; k++) index[k] = spec->index ? spec->index[k] : k;
@@ -69,8 +68,7 @@ void csrec_mask_clear(csrec_mask *mask) {
 
 csrec_status csrec_mask_attach(csrec_operator *A, const csrec_operator_spec *spec, csrec_mask *mask,
                                csrec_error *error) {
-    csrec_status status = csrec_mask_create(spec, A->row->name, mask, error);
-    if (status) return status;
+    CSREC_TRY(csrec_mask_create(spec, A->row->name, mask, error));
     csrec_pool_keep(&A->pool, mask->index);
     A->m = mask->m;
     A->mask = A->row->synthesize ? mask : NULL;

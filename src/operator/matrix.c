@@ -39,8 +39,7 @@ static void place_blocks(csrec_pool *pool, const csrec_operator_spec *spec, csre
 static csrec_status matrix_create(csrec_operator *A, const csrec_operator_spec *spec,
                                   csrec_error *error) {
     int64_t all, entries;
-    csrec_status status = csrec_rows_of(spec, "matrix", &all, error);
-    if (status) return status;
+    CSREC_TRY(csrec_rows_of(spec, "matrix", &all, error));
     csrec_shape_count(spec->shape, &entries);
     const int64_t blocks = all / spec->m;
     int64_t each = blocks == 1 ? entries : 1;
@@ -131,17 +130,6 @@ static bool is_alike(const csrec_matrix *t, int64_t a, int64_t b) {
     return true;
 }
 
-/* gram->kind: blocks that have the same entries beyond the signal are of one kind. Blocks of a new
- * kind are few, and each ends at the border along some axes. first: of each kind, a block. */
-static void find_kinds(const csrec_matrix *t, csrec_gram *gram, int64_t *first) {
-    for (int64_t b = 0; b < t->blocks; b++) {
-        int k = 0;
-        while (k < gram->kinds && t->place && !is_alike(t, first[k], b)) k++;
-        if (k == gram->kinds) first[gram->kinds++] = b;
-        gram->kind[b] = k;
-    }
-}
-
 /* The matrix with zeros in the columns that are beyond the signal, times its transpose. */
 static void multiply_kind(const csrec_matrix *t, int64_t block, double *kept, double *square) {
     const int rows = (int)t->rows, each = (int)t->each;
@@ -161,7 +149,15 @@ static csrec_status matrix_gram(const csrec_operator *A, csrec_pool *pool, csrec
     *gram = (csrec_gram){.size = (int)t->rows, .blocks = t->blocks};
     CSREC_TAKE(pool, gram->kind, t->blocks);
     if (pool->lacks) return CSREC_MEMORY;
-    find_kinds(t, gram, first);
+    /* gram->kind: blocks that have the same entries beyond the signal are of one kind. Blocks of a
+     * new kind are few, and each ends at the border along some axes. first: of each kind, a block.
+     */
+    for (int64_t b = 0; b < t->blocks; b++) {
+        int k = 0;
+        while (k < gram->kinds && t->place && !is_alike(t, first[k], b)) k++;
+        if (k == gram->kinds) first[gram->kinds++] = b;
+        gram->kind[b] = k;
+    }
     CSREC_TAKE(pool, gram->values, (size_t)gram->kinds * square);
     double *kept = malloc((size_t)(t->rows * t->each) * sizeof *kept);
     csrec_status status = kept && !pool->lacks && csrec_blas_begin(1) ? CSREC_OK : CSREC_MEMORY;

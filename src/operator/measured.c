@@ -38,11 +38,10 @@ static csrec_status check_sizes(const csrec_measurement *m, csrec_operator **A,
 csrec_status csrec_measurement_operator(const csrec_measurement *m, const char *backend,
                                         csrec_operator **A, csrec_error *error) {
     const csrec_measurement real = csrec_measurement_real(m);
-    csrec_status status = csrec_measurement_check(m, "measurement", error);
-    if (status) return status;
+    CSREC_TRY(csrec_measurement_check(m, "measurement", error));
     csrec_operator_spec spec = spec_of(&real);
     spec.backend = backend;
-    status = csrec_operator_create(&spec, A, error);
+    csrec_status status = csrec_operator_create(&spec, A, error);
     return status ? status : check_sizes(&real, A, error);
 }
 

@@ -158,9 +158,8 @@ csrec_status csrec_operator_create(const csrec_operator_spec *spec, csrec_operat
     const char *cpu = csrec_device_name(CSREC_DEVICE_CPU);
     bool automatic = csrec_device_automatic(spec->backend);
     csrec_operator *made = NULL;
-    csrec_status status = csrec_context_create(automatic ? cpu : spec->backend, &context, error);
-    if (status) return status;
-    status = csrec_operator_create_on(&context, spec, &made, error);
+    CSREC_TRY(csrec_context_create(automatic ? cpu : spec->backend, &context, error));
+    csrec_status status = csrec_operator_create_on(&context, spec, &made, error);
     if (status) {
         csrec_context_destroy(&context);
         return status;

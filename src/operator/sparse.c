@@ -85,8 +85,7 @@ static void fill(const csrec_operator *A, const csrec_operator_spec *spec, spars
 
 static csrec_status sparse_create(csrec_operator *A, const csrec_operator_spec *spec,
                                   csrec_error *error) {
-    csrec_status status = sparse_check(spec, error);
-    if (status) return status;
+    CSREC_TRY(sparse_check(spec, error));
     const int64_t parts = spec->complex_signal ? 2 : 1, entries = spec->offset[spec->n];
     sparse *s = csrec_operator_data(A, sizeof *s);
     if (!s) return CSREC_MEMORY;

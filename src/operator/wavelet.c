@@ -55,8 +55,7 @@ static csrec_status wavelet_create(csrec_operator *A, const csrec_operator_spec 
     if (!csrec_mask_extents(spec->shape, w->extent))
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "operator wavelet: needs a shape of 1 to 3 axes");
-    csrec_status status = csrec_mask_attach(A, spec, &w->mask, error);
-    if (status) return status;
+    CSREC_TRY(csrec_mask_attach(A, spec, &w->mask, error));
     int most = count_levels(w);
     if (spec->levels < 0 || spec->levels > most)
         return csrec_fail(error, CSREC_ARGUMENT,

@@ -41,8 +41,7 @@ static bool poll(const csrec_progress *now, void *context) {
 
 static csrec_status check(measuring *j, csrec_error *error) {
     const csrec_adaptive_options *o = &j->o;
-    csrec_status status = csrec_shape_count(&j->m->shape, &j->entries);
-    if (status || j->m->channels < 1)
+    if (csrec_shape_count(&j->m->shape, &j->entries) || j->m->channels < 1)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "an adaptive measurement needs a shape and channels");
     if (o->budget < 1 || o->budget > j->entries)
@@ -58,8 +57,7 @@ static csrec_status check(measuring *j, csrec_error *error) {
 
 static csrec_status prepare(measuring *j, csrec_error *error) {
     csrec_adaptive_options *o = &j->o;
-    csrec_status status = check(j, error);
-    if (status) return status;
+    CSREC_TRY(check(j, error));
     if (!o->rounds) o->rounds = ROUNDS;
     if (!o->first) o->first = (o->budget + FIRST_SHARE - 1) / FIRST_SHARE;
     if (o->recover)
@@ -98,11 +96,10 @@ static csrec_status grow(csrec_measurement *m, int64_t n, csrec_error *error) {
 /* Measures at the positions, and keeps what is measured if all of it is finite. */
 static csrec_status take(measuring *j, const csrec_sampling *next, csrec_error *error) {
     csrec_measurement *m = j->m;
-    csrec_status status = grow(m, m->n + next->n, error);
-    if (status) return status;
+    CSREC_TRY(grow(m, m->n + next->n, error));
     double *y = m->y + m->n * m->channels;
     memcpy(m->index + m->n, next->index, (size_t)next->n * sizeof *m->index);
-    status = j->measure(next->n, next->index, y, j->instrument);
+    csrec_status status = j->measure(next->n, next->index, y, j->instrument);
     if (status) return csrec_fail(error, status, "the instrument could not measure");
     for (int64_t i = 0; i < next->n * m->channels; i++)
         if (!isfinite(y[i]))
@@ -128,16 +125,12 @@ static csrec_status run_round(measuring *j, int64_t until, const double *density
     return status;
 }
 
-/* Samples at the end of round k, 0 being the even one. */
-static int64_t end_of(const measuring *j, int k) {
-    double share = (double)k / j->o.rounds;
-    return j->o.first + (int64_t)llround(share * (double)(j->o.budget - j->o.first));
-}
-
 static csrec_status run_rounds(measuring *j, csrec_error *error) {
     csrec_status status = CSREC_OK;
     for (int k = 0; k <= j->o.rounds && !status && !report(j); k++) {
-        int64_t until = end_of(j, k);
+        /* Samples at the end of round k, 0 being the even one. */
+        double share = (double)k / j->o.rounds;
+        int64_t until = j->o.first + (int64_t)llround(share * (double)(j->o.budget - j->o.first));
         if (until <= j->m->n) continue;
         bool even = j->m->n == 0;
         if (!even) status = find_density(j, error);

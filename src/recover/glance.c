@@ -6,7 +6,6 @@
 #include "csrec/sampling.h"
 #include "measurement/each.h"
 #include "measurement/guides.h"
-#include "measurement/measurement.h"
 #include "recover/uncertainty.h"
 #include "recover/window.h"
 #include "sampling/sampling.h"

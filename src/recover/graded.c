@@ -9,7 +9,6 @@
  * / s_i), and would else depart further in each step. Two steps are taken (docs/renderings.md).
  */
 #include <math.h>
-#include <string.h>
 
 #include "base/pool.h"
 #include "measurement/each.h"
@@ -70,15 +69,6 @@ static csrec_status prepare(const csrec_measurement *m, grades *g, csrec_pool *p
     return status;
 }
 
-/* The samples of the next step, of a signal. */
-static void step(const grades *g, double *signal) {
-    for (int64_t i = 0; i < g->m->n * g->m->channels; i++) {
-        const double x = *value_of(g, i, signal), ratio = g->mean / g->deviation[i];
-        const double weight = g->deviation[i] > 0.0 ? fmin(1.0, ratio * ratio) : 1.0;
-        g->y[i] = isfinite(x) ? x + weight * (g->m->y[i] - x) : g->m->y[i];
-    }
-}
-
 /* Exact samples among others are kept. */
 static void restore(const grades *g, double *signal) {
     for (int64_t i = 0; i < g->m->n * g->m->channels && g->first > 0.0; i++) {
@@ -98,7 +88,12 @@ csrec_status csrec_graded_run(const csrec_graded *job, csrec_error *error) {
     for (int k = 0; k <= steps && !status; k++) {
         status = job->run(job->context, &one, steps - k, error);
         if (status || job->report->outcome == CSREC_INTERRUPTED || k == steps) break;
-        step(&g, job->signal);
+        /* The samples of the next step, of a signal. */
+        for (int64_t i = 0; i < g.m->n * g.m->channels; i++) {
+            const double x = *value_of(&g, i, job->signal), ratio = g.mean / g.deviation[i];
+            const double weight = g.deviation[i] > 0.0 ? fmin(1.0, ratio * ratio) : 1.0;
+            g.y[i] = isfinite(x) ? x + weight * (g.m->y[i] - x) : g.m->y[i];
+        }
         one.y = g.y;
         one.sigma = job->bounds ? g.left : g.mean;
     }

@@ -71,8 +71,7 @@ static csrec_status begin(label_job *j, const csrec_measurement *m,
                           const csrec_recover_options *options, csrec_wanted wanted,
                           csrec_error *error) {
     const csrec_method_type *method;
-    csrec_status status = check(m, options, wanted, error);
-    if (status) return status;
+    CSREC_TRY(check(m, options, wanted, error));
     *j = (label_job){.m = m,
                      .options = *options,
                      .asked = options->solve,
@@ -95,7 +94,7 @@ static csrec_status begin(label_job *j, const csrec_measurement *m,
     CSREC_TAKE(&j->pool, j->share, j->entries);
     CSREC_TAKE(&j->pool, j->best, j->entries);
     if (j->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "labels: out of memory");
-    status = csrec_method_resolve(&j->one, &j->options, false, false, &method, error);
+    csrec_status status = csrec_method_resolve(&j->one, &j->options, false, false, &method, error);
     if (!status && !method) csrec_labels_default(m, false, &j->options);
     return status;
 }
@@ -123,11 +122,6 @@ static csrec_status take_channel(label_job *j, int64_t c, csrec_error *error) {
     return CSREC_OK;
 }
 
-static void take_class(label_job *j, int k) {
-    j->k = k;
-    for (int64_t i = 0; i < j->one.n; i++) j->one.y[i] = j->label[i] == j->class[k];
-}
-
 static void add_report(const csrec_recover_report *one, csrec_recover_report *all) {
     const csrec_recover_report before = *all;
     *all = *one;
@@ -149,7 +143,8 @@ static csrec_status recover_channel(label_job *j, int64_t c, double *signal,
     j->done = 0;
     for (int64_t i = 0; i < j->entries; i++) signal[i * C + c] = j->n ? j->class[0] : NAN;
     for (int k = 0; k < j->n && !status && all->outcome != CSREC_INTERRUPTED; k++) {
-        take_class(j, k);
+        j->k = k;
+        for (int64_t i = 0; i < j->one.n; i++) j->one.y[i] = j->label[i] == j->class[k];
         status = csrec_recover(&j->one, &j->options, j->share, NULL, &report, error);
         if (status) return status;
         add_report(&report, all);

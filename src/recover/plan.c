@@ -63,8 +63,7 @@ static double held_bytes(const csrec_tiling *tiling, const csrec_task *task, boo
     double whole = csrec_signal_bytes(task);
     if (!slabs) return whole;
     double rows = (double)csrec_tiling_largest(tiling).dim[0], all = (double)task->shape.dim[0];
-    double samples = 2.0 + 1.0 / (double)task->channels;
-    return whole * (rows / all) * (1.0 + task->rate * samples + 2.0);
+    return whole * (rows / all) * (1.0 + task->rate * (2.0 + 1.0 / (double)task->channels) + 2.0);
 }
 
 /* Smaller tiles than the usual ones while these do not fit into memory. */
@@ -241,14 +240,12 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
     if (!(plan->method->info.accepts & CSREC_ACCEPTS(SOLVER))) o->solve.solver = NULL;
     plan->bounded = o->solve.stop.epsilon > 0.0 || o->solve.stop.sigma > 0.0 ||
                     csrec_measurement_is_noisy(measurement);
-    status = resolve_l1(o, error);
-    if (status) return status;
+    CSREC_TRY(resolve_l1(o, error));
     if (plan->method->complete) plan->method->complete(measurement, wanted.atoms, o);
     const csrec_solver_type *solver = solver_of(o);
     plan->bounded = plan->bounded || (solver && solver->constrained);
     const csrec_span span = csrec_span_of(measurement);
-    status = csrec_curve_check(measurement, o, span, wanted.atoms, error);
-    if (status) return status;
+    CSREC_TRY(csrec_curve_check(measurement, o, span, wanted.atoms, error));
     o->curve = csrec_curve_possible(measurement, o, span, wanted.atoms);
     csrec_range_resolve(measurement, span, wanted.atoms, options->range, o);
     if (!(o->interval >= 0.0 && o->interval < 100.0))
@@ -284,16 +281,6 @@ bool csrec_layout_faster(csrec_device_kind kind, const void *job) {
            method->device_faster(&task);
 }
 
-/* Names of the methods that have an engine on a device. */
-static void list_device_methods(size_t room, char *text) {
-    const csrec_method_type *method;
-    *text = '\0';
-    for (int i = 0, n = 0; (method = csrec_method_at(i)); i++)
-        if (method->on_device)
-            snprintf(text + strlen(text), room - strlen(text), "%s%s", n++ ? ", " : "",
-                     method->info.name);
-}
-
 csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wanted wanted,
                                const csrec_context *context, csrec_layout *plan,
                                csrec_error *error) {
@@ -312,7 +299,12 @@ csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wante
     if (method->on_device && method->on_device(&task)) return CSREC_OK;
     snprintf(what, sizeof what, "method %s%s", method->info.name,
              method->on_device ? " with these options" : "");
-    list_device_methods(sizeof names, names);
+    /* Names of the methods that have an engine on a device. */
+    *names = '\0';
+    for (int i = 0, n = 0; (method = csrec_method_at(i)); i++)
+        if (method->on_device)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", n++ ? ", " : "",
+                     method->info.name);
     return csrec_device_lacks(context, what, names, error);
 }
 

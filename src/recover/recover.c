@@ -196,11 +196,10 @@ static csrec_status recover_rank(const csrec_context *context, const csrec_recov
 static csrec_status recover_alone(csrec_device_list *list, int device, recover_job *j,
                                   csrec_error *error) {
     csrec_context context;
-    csrec_status status = csrec_context_create_at(list, device, &context, error);
-    if (status) return status;
+    CSREC_TRY(csrec_context_create_at(list, device, &context, error));
     list->n = 1;
     list->ordinal[0] = context.ordinal;
-    status = recover_on(&context, j, error);
+    csrec_status status = recover_on(&context, j, error);
     csrec_context_destroy(&context);
     return status;
 }
@@ -212,8 +211,7 @@ static csrec_status recover_on_many(csrec_device_list *list, void *job, csrec_er
     const csrec_recover_options options = j->layout.resolved.options;
     if (csrec_comm_size(options.comm) > 1)
         return recover_alone(list, csrec_comm_local_rank(options.comm) % list->n, j, error);
-    csrec_status status = csrec_layout_make(j->measurement, j->wanted, &kind, &j->layout, error);
-    if (status) return status;
+    CSREC_TRY(csrec_layout_make(j->measurement, j->wanted, &kind, &j->layout, error));
     list->n = devices_for(j, list);
     return list->n > 1 ? csrec_recover_devices(list, &options, recover_rank, j, error)
                        : recover_alone(list, 0, j, error);
@@ -238,13 +236,6 @@ static csrec_status run_there(recover_job *j, const csrec_measurement *m, csrec_
     return CSREC_OK;
 }
 
-/* Known samples stay outside of the range. */
-static void clamp(recover_job *j, const csrec_measurement *m) {
-    const int64_t values = csrec_measurement_signal_values(m);
-    j->report.clamped = csrec_range_clamp(j->layout.resolved.options.range, values, j->signal);
-    if (j->report.clamped && !m->through) csrec_samples_restore(m, j->signal);
-}
-
 /* Back to the values of the samples; plain: the signal without the curve, then its variance. Of a
  * history in a curve the result counts. */
 static void finish(recover_job *j, const csrec_measurement *m, const csrec_curved *curved,
@@ -254,7 +245,10 @@ static void finish(recover_job *j, const csrec_measurement *m, const csrec_curve
     j->report.curve_choice = curved->choice;
     if (!j->signal || csrec_comm_rank(j->layout.resolved.options.comm) > 0) return;
     if (in_curve) csrec_curve_back(curved, m->y, plain, j->signal, j->variance);
-    clamp(j, m);
+    /* Known samples stay outside of the range. */
+    const int64_t values = csrec_measurement_signal_values(m);
+    j->report.clamped = csrec_range_clamp(j->layout.resolved.options.range, values, j->signal);
+    if (j->report.clamped && !m->through) csrec_samples_restore(m, j->signal);
     if (!in_curve) return;
     j->report.residual = csrec_samples_residual(m, j->signal);
     csrec_history_begin(history, m, 1.0);

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "measurement/channels.h"
 #include "measurement/each.h"
-#include "measurement/guides.h"
 #include "measurement/law.h"
 #include "measurement/measurement.h"
 #include "method/beside/beside.h"
@@ -147,8 +146,7 @@ static csrec_status stand_in(const csrec_measurement *frame, csrec_measurement *
 
 static csrec_status check_frame(const csrec_sequence *s, const csrec_measurement *frame,
                                 csrec_error *error) {
-    csrec_status status = csrec_measurement_check_points(frame, "frame", error);
-    if (status) return status;
+    CSREC_TRY(csrec_measurement_check_points(frame, "frame", error));
     if (frame->shape.dims != 2)
         return csrec_fail(error, CSREC_DATA,
                           "frame: has %d axes; frames of a sequence are pictures of two",
@@ -222,8 +220,7 @@ static csrec_status copy_frame(csrec_sequence *s, const csrec_measurement *frame
 csrec_status csrec_sequence_push(csrec_sequence *s, const csrec_measurement *frame,
                                  csrec_error *error) {
     csrec_measurement copy;
-    csrec_status status = copy_frame(s, frame, &copy, error);
-    if (status) return status;
+    CSREC_TRY(copy_frame(s, frame, &copy, error));
     const csrec_span span = csrec_span_of(&copy);
     s->span.least = fmin(span.least, s->span.least);
     s->span.most = fmax(span.most, s->span.most);

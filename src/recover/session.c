@@ -238,15 +238,10 @@ csrec_status csrec_session_add(csrec_session *s, int64_t n, const int64_t *index
 
 /* ------------------------------------------------------------------ the list of them ---------- */
 
-/* Whether deviations tell of the noise of each. */
-static bool has_deviations(const csrec_session *s) {
-    return s->variance || (s->repeats && !s->rays && s->form.sigma > 0.0);
-}
-
 static bool reserve(csrec_session *s) {
     const int64_t C = s->form.channels;
     csrec_measurement *m = &s->seen;
-    const bool told = has_deviations(s);
+    const bool told = s->variance || (s->repeats && !s->rays && s->form.sigma > 0.0);
     if (s->room >= s->n && s->n > 0 && told == (m->deviation != NULL)) return true;
     forget_list(s);
     const int64_t n = s->n + s->n / 4 < s->entries ? s->n + s->n / 4 : s->entries;
@@ -361,14 +356,13 @@ csrec_status csrec_session_picture(csrec_session *s, double *signal, csrec_recov
 
 csrec_status csrec_session_expected(csrec_session *s, double *map, double *rms,
                                     csrec_error *error) {
-    csrec_status status = csrec_session_make(s, CSREC_MAKES_SIGNAL, error);
-    if (status) return status;
+    CSREC_TRY(csrec_session_make(s, CSREC_MAKES_SIGNAL, error));
     if (s->frames == 0) return csrec_uncertainty(&s->seen, &s->options, s->signal, map, rms, error);
     const int64_t values = s->entries * s->form.channels;
     double squares = 0.0, *own = map ? map : malloc((size_t)values * sizeof *own);
     csrec_sequence *sequence;
     if (!own) return csrec_fail(error, CSREC_MEMORY, "out of memory for expected errors");
-    status = csrec_session_sequence(s, true, &sequence, error);
+    csrec_status status = csrec_session_sequence(s, true, &sequence, error);
     if (!status) {
         status = csrec_sequence_last(sequence, s->signal, own, NULL, error);
         csrec_sequence_destroy(sequence);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* session_next.c - where to measure next: positions, or whole tiles of them. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,8 +47,7 @@ static csrec_status make_tiles(const csrec_session *s, const csrec_session_next_
     const csrec_shape *shape = &s->form.shape;
     csrec_shape tiles = *shape;
     int64_t count = 1, volume = 1, free = 0;
-    csrec_status status = check_tile(s, &o->tile, error);
-    if (status) return status;
+    CSREC_TRY(check_tile(s, &o->tile, error));
     for (int d = 0; d < shape->dims; d++) {
         const int64_t extent = o->tile.dim[d] < shape->dim[d] ? o->tile.dim[d] : shape->dim[d];
         tiles.dim[d] = (shape->dim[d] + o->tile.dim[d] - 1) / o->tile.dim[d];
@@ -159,10 +157,9 @@ static csrec_status find_density(csrec_session *s, const csrec_session_next_opti
     *density = s->density;
     if (s->n > 0) return csrec_session_make(s, CSREC_MAKES_DENSITY, error);
     csrec_sequence *sequence;
-    csrec_status status = csrec_session_sequence(s, false, &sequence, error);
-    if (status) return status;
+    CSREC_TRY(csrec_session_sequence(s, false, &sequence, error));
     s->made &= ~CSREC_MAKES_DENSITY; /* that of the frame itself */
-    status = csrec_sequence_density(sequence, &next, s->density, error);
+    csrec_status status = csrec_sequence_density(sequence, &next, s->density, error);
     csrec_sequence_destroy(sequence);
     return status;
 }

@@ -177,8 +177,7 @@ typedef struct {
 
 /* Where the parabola over b comes to lie under that over a < b. */
 static double meeting(const double *height, int64_t a, int64_t b) {
-    double rise = height[b] - height[a];
-    return 0.5 * ((double)(a + b) + rise / (double)(b - a));
+    return 0.5 * ((double)(a + b) + (height[b] - height[a]) / (double)(b - a));
 }
 
 /* The number of parabolas of the envelope. */

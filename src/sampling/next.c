@@ -194,8 +194,7 @@ static bool throw_all(search *s, double scale) {
 /* As many darts as surely find a place: each that is taken is in the way of no more than the cube
  * around it has entries. */
 static double surely(const search *s, double scale) {
-    const double reach = kept_at(s, scale, s->widest);
-    const int64_t root = csrec_root((int64_t)ceil(fmax(reach, 1.0)) - 1);
+    const int64_t root = csrec_root((int64_t)ceil(fmax(kept_at(s, scale, s->widest), 1.0)) - 1);
     return pow((double)(2 * root + 1), s->dims) * (double)s->count;
 }
 
@@ -391,14 +390,13 @@ csrec_status csrec_where_next(const csrec_measurement *measurement, const double
                               csrec_error *error) {
     if (error) error->text[0] = '\0';
     search s = {.density = density, .options = options, .best_squared = 1.0};
-    csrec_status status = csrec_places_check(measurement, density, s.extent, &s.entries, error);
-    if (status) return status;
+    CSREC_TRY(csrec_places_check(measurement, density, s.extent, &s.entries, error));
     for (int a = 0; a < 3; a++) s.dims += s.extent[a] > 1;
     if (s.dims == 0) s.dims = 1;
     int64_t zeros = 0;
     while (density && zeros < s.entries && density[zeros] == 0.0) zeros++;
     if (zeros == s.entries) s.density = NULL;
-    status = map_measured(&s, measurement);
+    csrec_status status = map_measured(&s, measurement);
     if (!status) status = place_all(&s, error);
     if (!status) {
         *next = (csrec_sampling){

@@ -177,8 +177,7 @@ static csrec_status allocate(route *r) {
 /* Fills the points and finds the path; length[0]: of the order given. */
 static csrec_status find_path(route *r, const int64_t *index, csrec_progress_fn progress,
                               void *context, double length[2]) {
-    csrec_status status = allocate(r);
-    if (status) return status;
+    CSREC_TRY(allocate(r));
     for (int64_t k = 0; k < r->points.n; k++) {
         int64_t at[3];
         csrec_locate(r->points.extent, index[k], at);
@@ -186,7 +185,7 @@ static csrec_status find_path(route *r, const int64_t *index, csrec_progress_fn 
         r->path[k] = k;
     }
     length[0] = length_of(r);
-    status = csrec_points_neighbours(&r->points, r->near);
+    csrec_status status = csrec_points_neighbours(&r->points, r->near);
     if (!status) status = csrec_points_order(&r->points, 0, r->path);
     if (status) return status;
     for (int64_t k = 0; k < r->points.n; k++) r->place[r->path[k]] = k;

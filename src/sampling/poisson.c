@@ -131,8 +131,7 @@ static csrec_status list_free(const disc *d, int64_t **list, int64_t *n) {
 /* Visits free pixels in random order and takes those still free, until `count`. */
 static csrec_status throw_darts(disc *d) {
     int64_t *list, n;
-    csrec_status status = list_free(d, &list, &n);
-    if (status) return status;
+    CSREC_TRY(list_free(d, &list, &n));
     for (; n && d->n < d->count && !is_stopped(d); n--) {
         int64_t chosen = below(d, n);
         if (!d->blocked[list[chosen]]) add(d, list[chosen]);
@@ -167,17 +166,6 @@ static int64_t first_radius(const disc *d) {
     return squared;
 }
 
-/* Thin signals hold more than first_radius expects: start again with a larger radius, up to where
- * 4 radius^2 still fits. */
-static void run_first(disc *d, int64_t *active) {
-    d->squared = first_radius(d);
-    grow(d, active);
-    while (d->n == d->count && d->count > 1 && !d->stopped && d->squared < INT64_C(1) << 58) {
-        d->squared *= 2;
-        grow(d, active);
-    }
-}
-
 /* Fewer samples than asked for at this radius: the next smaller one. */
 static csrec_status shrink(disc *d) {
     d->squared -= csrec_larger(1, d->squared / 20);
@@ -190,7 +178,14 @@ static csrec_status shrink(disc *d) {
 static csrec_status run(disc *d) {
     int64_t *active = malloc((size_t)d->count * sizeof *active);
     if (!active) return CSREC_MEMORY;
-    run_first(d, active);
+    /* Thin signals hold more than first_radius expects: start again with a larger radius, up to
+     * where 4 radius^2 still fits. */
+    d->squared = first_radius(d);
+    grow(d, active);
+    while (d->n == d->count && d->count > 1 && !d->stopped && d->squared < INT64_C(1) << 58) {
+        d->squared *= 2;
+        grow(d, active);
+    }
     free(active);
     csrec_status status = throw_darts(d);
     while (!status && !d->stopped && d->n < d->count) status = shrink(d);

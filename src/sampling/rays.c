@@ -6,7 +6,6 @@
  * rounds exactly. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/pool.h"
@@ -42,10 +41,6 @@ typedef struct search {
     csrec_pool pool;
 } search;
 
-static bool is_allowed(const search *s, int64_t i) {
-    return !s->options->allowed || s->options->allowed[i];
-}
-
 /* Rays that position i may get. */
 static int64_t room(const search *s, int64_t i) {
     const int64_t count = s->options->count, most = s->options->most;
@@ -58,7 +53,7 @@ static csrec_status order(search *s, const csrec_shape *shape) {
     uint64_t *row = CSREC_TAKE(&s->pool, row, s->entries);
     if (!row) return CSREC_MEMORY;
     for (int64_t i = 0; i < s->entries; i++)
-        if (is_allowed(s, i)) s->place[s->n++] = i;
+        if (!s->options->allowed || s->options->allowed[i]) s->place[s->n++] = i;
     csrec_status status = csrec_rows_from_index(shape, CSREC_ORDER_HILBERT, s->n, s->place, row);
     return status ? status : csrec_sort_rows(s->n, row, s->place);
 }

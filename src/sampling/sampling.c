@@ -70,15 +70,14 @@ csrec_status csrec_sampling_create_watched(const csrec_shape *shape, csrec_patte
     if (!sample)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "no such sampling pattern; use uniform, poisson or jitter");
-    csrec_status status = check_plan(&plan, error);
-    if (status) return status;
+    CSREC_TRY(check_plan(&plan, error));
     csrec_sampling made = {.n = count};
     if ((uint64_t)count <= SIZE_MAX / sizeof *made.index)
         made.index = malloc((size_t)count * sizeof *made.index);
     if (!made.index)
         return csrec_fail(error, CSREC_MEMORY, "no memory for %lld positions; sample fewer",
                           (long long)count);
-    status = sample(&plan, &made, error);
+    csrec_status status = sample(&plan, &made, error);
     if (!status && csrec_sort_rows(made.n, (uint64_t *)made.index, NULL))
         status = csrec_fail(error, CSREC_MEMORY, "no memory to sort %lld positions; sample fewer",
                             (long long)count);
@@ -161,11 +160,8 @@ static csrec_status draw_units(const csrec_shape *shape, int axes, int64_t line,
     for (int64_t k = 0; k < taken && !status; k++)
         for (int64_t i = 0; i < line; i++) index[k * line + i] = units[k] * line + i;
     free(units);
-    if (status)
-        free(index);
-    else
-        *sampling = (csrec_sampling){.n = taken * line, .index = index};
-    return status;
+    return CSREC_SETTLE(status, free(index),
+                        (*sampling = (csrec_sampling){.n = taken * line, .index = index}));
 }
 
 /* ------------------------------------------------------------------ rows of any operator ------ */

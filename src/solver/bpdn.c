@@ -56,12 +56,10 @@ static void bpdn_destroy(csrec_run *run) {
 }
 
 static csrec_status bpdn_create(csrec_run *run, csrec_error *error) {
-    csrec_status status = csrec_sparse_create(run, sizeof(csrec_bpdn), error);
+    CSREC_TRY(csrec_sparse_create(run, sizeof(csrec_bpdn), error));
     csrec_bpdn *o = run->state;
-    if (status) return status;
     csrec_rules rules = csrec_rules_of(&run->options->stop, -1, run->A->m, run->y);
-    status = csrec_l1_read(run, &o->s, error);
-    if (status) return status;
+    CSREC_TRY(csrec_l1_read(run, &o->s, error));
     o->goal = sqrt(rules.goal);
     o->tau = csrec_run_param(run, "tau");
     if (o->tau > 0.0 && rules.goal > 0.0)
@@ -71,7 +69,7 @@ static csrec_status bpdn_create(csrec_run *run, csrec_error *error) {
     o->miss = o->rough = BPDN_ROUGH;
     CSREC_ZEROS(&run->pool, o->x_before, run->A->n);
     CSREC_TAKE(&run->pool, o->r_before, run->A->m);
-    status = csrec_l1_steps_create(&o->s, &o->steps);
+    csrec_status status = csrec_l1_steps_create(&o->s, &o->steps);
     if (!status) status = csrec_l1_newton_create(&o->s, &o->newton);
     if (!status && !csrec_run_stops(run))
         status = csrec_active_create(&o->s, run->A, BPDN_FIRST, &o->active);
@@ -245,18 +243,14 @@ static void bound(csrec_bpdn *o) {
         o->below = fmax(o->below, (1.0 - miss) * at);
 }
 
-/* Minima have left no lambda between those known; it is one if they are exact. */
-static bool is_narrow(const csrec_bpdn *o) {
-    return o->above - o->below <= (o->below > 0.0 ? BPDN_WIDTH * o->lambda : 0.0);
-}
-
 /* The next lambda by the line, between those known; false: there is none. */
 static bool next_by_line(csrec_bpdn *o, double next) {
     const double factor = o->s.A->parts > 1 ? BPDN_CURVED : BPDN_FACTOR;
     bound(o);
     o->most = 0;
     if (csrec_bpdn_is_last(o)) return csrec_bpdn_end_here(o);
-    if (is_narrow(o)) {
+    /* Minima have left no lambda between those known; it is one if they are exact. */
+    if (o->above - o->below <= (o->below > 0.0 ? BPDN_WIDTH * o->lambda : 0.0)) {
         csrec_bpdn_end_here(o);
         return !o->s.run->solved && look_again(o);
     }

@@ -10,9 +10,8 @@ typedef struct cosamp {
 } cosamp;
 
 static csrec_status cosamp_create(csrec_run *run, csrec_error *error) {
-    csrec_status status = csrec_sparse_begin(run, sizeof(cosamp), error);
+    CSREC_TRY(csrec_sparse_begin(run, sizeof(cosamp), error));
     cosamp *o = run->state;
-    if (status) return status;
     CSREC_TAKE(&run->pool, o->best_x, run->A->n);
     CSREC_TAKE(&run->pool, o->best_r, run->A->m);
     return csrec_pool_status(&run->pool);

@@ -55,14 +55,12 @@ static bool may_leap(int64_t atoms) {
 }
 
 static csrec_status fista_create(csrec_run *run, csrec_error *error) {
-    csrec_status status = csrec_sparse_create(run, sizeof(fista), error);
+    CSREC_TRY(csrec_sparse_create(run, sizeof(fista), error));
     fista *o = run->state;
+    csrec_status status = csrec_l1_read(run, &o->s, error);
     if (status) return status;
-    status = csrec_l1_read(run, &o->s, error);
-    if (status) return status;
-    bool leaps = may_leap(run->options->stop.atoms);
     if (csrec_l1_steps_create(&o->s, &o->steps) ||
-        (leaps && csrec_l1_newton_create(&o->s, &o->newton)))
+        (may_leap(run->options->stop.atoms) && csrec_l1_newton_create(&o->s, &o->newton)))
         return CSREC_MEMORY;
     o->debias = csrec_run_param(run, "debias") != 0.0;
     if (o->debias && o->s.nonnegative)
@@ -117,14 +115,13 @@ static bool keeps_signs(const fista *o) {
 static csrec_status leap(fista *o) {
     csrec_support *s = &o->s;
     bool found = false;
-    csrec_status status = csrec_l1_newton_find(&o->newton, o->lambda, &found);
-    if (status) return status;
+    CSREC_TRY(csrec_l1_newton_find(&o->newton, o->lambda, &found));
     double here = objective(o, s->x, s->r), there = objective(o, o->newton.x, o->newton.r);
     o->stay = 0;
     o->until *= 2;
     if (!found || !keeps_signs(o) || !(there <= here + 1e-12 * here)) return CSREC_OK;
     memcpy(s->x, o->newton.x, (size_t)s->A->n * sizeof *s->x);
-    status = csrec_support_subtract(s);
+    csrec_status status = csrec_support_subtract(s);
     csrec_l1_steps_restart(&o->steps);
     return status;
 }
@@ -181,13 +178,6 @@ static void enter_rounds(fista *o) {
     run->fault = csrec_active_store(&o->columns, &o->s, csrec_run_param(run, "lambda"), &o->active);
 }
 
-static void leave_rounds(fista *o, csrec_round came) {
-    if (came == CSREC_ROUND_STUCK) o->first = csrec_active_reached(o->active);
-    csrec_active_destroy(o->active);
-    o->active = NULL;
-    if (o->begun) csrec_l1_steps_restart(&o->steps);
-}
-
 static bool fista_update(csrec_run *run) {
     fista *o = run->state;
     enter_rounds(o);
@@ -197,7 +187,10 @@ static bool fista_update(csrec_run *run) {
     if (came == CSREC_ROUND_DONE && o->columns.stored) /* r by products, which may be floats */
         run->fault = csrec_support_residual(&o->s);
     if (came < CSREC_ROUND_FULL) return came == CSREC_ROUND_BETTER;
-    leave_rounds(o, came);
+    if (came == CSREC_ROUND_STUCK) o->first = csrec_active_reached(o->active);
+    csrec_active_destroy(o->active);
+    o->active = NULL;
+    if (o->begun) csrec_l1_steps_restart(&o->steps);
     return fista_step(run, o);
 }
 

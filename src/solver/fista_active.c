@@ -138,8 +138,7 @@ static void join(csrec_active *a, int64_t count) {
 
 static csrec_status active_start(csrec_active *a, double share) {
     csrec_support *s = a->s;
-    csrec_status status = a->access->create(a->A, &a->state);
-    if (status) return status;
+    CSREC_TRY(a->access->create(a->A, &a->state));
     a->y_length = sqrt(csrec_squares(s->A->m, s->y));
     double largest = largest_product(a, s->y);
     a->lambda = share * largest;
@@ -151,8 +150,8 @@ static csrec_status active_start(csrec_active *a, double share) {
     if (room > ROOM_MOST) room = ROOM_MOST;
     room -= room % s->A->parts;
     CSREC_TAKE(&a->pool, a->list, room);
-    status = csrec_l1_gram_create(s->run, room, fmax(a->lambda, CSREC_ACTIVE_FIRST * largest),
-                                  &a->pool, &a->on);
+    csrec_status status = csrec_l1_gram_create(
+        s->run, room, fmax(a->lambda, CSREC_ACTIVE_FIRST * largest), &a->pool, &a->on);
     a->on.parts = s->A->parts;
     a->on.nonnegative = s->nonnegative;
     return status;

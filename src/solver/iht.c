@@ -16,9 +16,8 @@ typedef struct iht {
 } iht;
 
 static csrec_status iht_create(csrec_run *run, csrec_error *error) {
-    csrec_status status = csrec_sparse_begin(run, sizeof(iht), error);
+    CSREC_TRY(csrec_sparse_begin(run, sizeof(iht), error));
     iht *o = run->state;
-    if (status) return status;
     CSREC_TAKE(&run->pool, o->z, run->A->n);
     CSREC_TAKE(&run->pool, o->r, run->A->m);
     CSREC_TAKE(&run->pool, o->before, run->A->n);

@@ -112,11 +112,10 @@ double csrec_l1_miss(const csrec_support *s, const double *c, double lambda) {
 }
 
 csrec_status csrec_l1_steps_start(csrec_l1_steps *o, double *largest) {
-    csrec_status status = csrec_support_adjoint(o->s, o->s->y, o->s->g);
-    if (status) return status;
+    CSREC_TRY(csrec_support_adjoint(o->s, o->s->y, o->s->g));
     *largest = csrec_l1_largest(o->s, o->s->g);
     o->size_y = sqrt(csrec_squares(o->s->A->m, o->s->y));
-    status = estimate_norm(o);
+    csrec_status status = estimate_norm(o);
     return status ? status : measure_rounding(o);
 }
 
@@ -190,8 +189,7 @@ static void extrapolate(csrec_l1_steps *o) {
 }
 
 double csrec_l1_steps_rounding(const csrec_l1_steps *o) {
-    const double size = sqrt(o->L * csrec_squares(o->s->A->n, o->s->x));
-    return sqrt(o->L) * o->rounding * (o->size_y + size);
+    return sqrt(o->L) * o->rounding * (o->size_y + sqrt(o->L * csrec_squares(o->s->A->n, o->s->x)));
 }
 
 bool csrec_l1_steps_step(csrec_l1_steps *o) {
@@ -315,8 +313,7 @@ static csrec_status solve(csrec_l1_newton *o, double *x, double *r, double *v, b
     double *g = s->g, *p = s->p, gamma = precondition(s, g, p), begin = gamma;
     double least = NEWTON_EXACT * NEWTON_EXACT * begin, most = NEWTON_WRONG * NEWTON_WRONG * begin;
     for (int i = 0; i < PRODUCTS_MOST && gamma > least && gamma <= most; i++) {
-        csrec_status status = multiply(o, p, v);
-        if (status) return status;
+        CSREC_TRY(multiply(o, p, v));
         double curved = 0.0, length = 0.0;
         for (int64_t j = 0; j < n; j++) curved += p[j] * v[j];
         for (int64_t j = 0; j < n; j++) length += (p[j] * s->norms[j]) * (p[j] * s->norms[j]);
@@ -340,12 +337,11 @@ csrec_status csrec_l1_newton_find(csrec_l1_newton *o, double lambda, bool *found
     csrec_support_choose_used(s); /* F */
     *found = s->size <= s->A->m;
     if (!*found) return CSREC_OK;
-    csrec_status status = csrec_support_adjoint(s, s->r, s->g);
-    if (status) return status;
+    CSREC_TRY(csrec_support_adjoint(s, s->r, s->g));
     add_signs(s, -lambda, s->g);
     memcpy(o->x, s->x, columns * sizeof *o->x);
     memcpy(o->r, s->r, rows * sizeof *o->r);
-    status = solve(o, o->x, o->r, s->c, found);
+    csrec_status status = solve(o, o->x, o->r, s->c, found);
     if (status || !*found) return status;
     memset(s->g, 0, columns * sizeof *s->g);
     add_signs(s, -1.0, s->g);

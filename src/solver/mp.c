@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mp.c - Matching Pursuit: while r is long, subtract the column with the largest correlation. */
-#include <math.h>
 #include <string.h>
 
 #include "solver/mp.h"

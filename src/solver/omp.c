@@ -52,21 +52,19 @@ static csrec_status create_own(csrec_run *run, omp *o, csrec_error *error) {
 }
 
 static csrec_status omp_create(csrec_run *run, csrec_error *error) {
-    csrec_status status = omp_check(run, error);
-    if (status) return status;
+    CSREC_TRY(omp_check(run, error));
     omp *o = csrec_run_state(run, sizeof *o);
     if (!o) return CSREC_MEMORY;
     if (run->A->type->orthogonal) return create_own(run, o, error);
-    status = csrec_support_create(run, &o->s, error);
-    if (status) return status;
+    CSREC_TRY(csrec_support_create(run, &o->s, error));
     int64_t room = run->A->m < run->A->n ? run->A->m : run->A->n;
     if (run->options->stop.atoms) room = run->options->stop.atoms * run->A->parts;
     CSREC_TAKE(&run->pool, o->picks, room);
     CSREC_TAKE(&run->pool, o->t, 2 * room);
     o->by_products = csrec_omp_products_from(run->A, room);
     int64_t columns = o->by_products + run->A->parts; /* one pick may pass it */
-    status = csrec_qr_create(run->A, o->s.norms, room, columns < room ? columns : room, &run->pool,
-                             &o->qr);
+    csrec_status status = csrec_qr_create(run->A, o->s.norms, room, columns < room ? columns : room,
+                                          &run->pool, &o->qr);
     if (!status && !csrec_run_stops(run))
         status = csrec_omp_predictor_create(run->A, &run->pool, &o->predictor);
     if (!status) return CSREC_OK;

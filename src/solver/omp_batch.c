@@ -76,16 +76,6 @@ static csrec_status batch_allocate(batch *b) {
     return csrec_pool_status(&b->pool);
 }
 
-/* Computes G, some columns at a time; incomplete if stopped. */
-static void multiply_columns(batch *b) {
-    int64_t m = b->m, n = b->n;
-    for (int64_t j = 0; j < n && !csrec_call_poll(b->job->call); j += PIECE) {
-        int64_t some = n - j < PIECE ? n - j : PIECE;
-        cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)n, (int)some, (int)m, 1.0, b->U,
-                    (int)m, b->U + j * m, (int)m, 0.0, b->G + j * n, (int)n);
-    }
-}
-
 static csrec_status batch_fill(batch *b) {
     int64_t m = b->m, n = b->n;
     if (!csrec_blas_begin(1)) return CSREC_MEMORY;
@@ -96,7 +86,12 @@ static csrec_status batch_fill(batch *b) {
             b->U1[j * m + i] = (float)b->U[j * m + i];
         }
     }
-    multiply_columns(b);
+    /* Computes G, some columns at a time; incomplete if stopped. */
+    for (int64_t j = 0; j < n && !csrec_call_poll(b->job->call); j += PIECE) {
+        int64_t some = n - j < PIECE ? n - j : PIECE;
+        cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)n, (int)some, (int)m, 1.0, b->U,
+                    (int)m, b->U + j * m, (int)m, 0.0, b->G + j * n, (int)n);
+    }
     csrec_blas_end(1);
     for (int64_t j = 0; j < n && !csrec_call_stopped(b->job->call); j++)
         for (int64_t i = 0; i < b->padded; i++)

@@ -2,7 +2,6 @@
 /* omp_qr.c - Gram-Schmidt, repeated if a pass removes most of the column: orthogonal to rounding
  * (Kahan's "twice is enough", Giraud, Langou and Rozloznik 2005). */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "solver/omp.h"

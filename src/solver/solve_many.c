@@ -20,14 +20,6 @@ typedef struct joint {
     csrec_atoms start, found;
 } joint;
 
-static void joint_clear(joint *o) {
-    csrec_operator_destroy(o->A);
-    free(o->y);
-    free(o->r);
-    csrec_atoms_clear(&o->start);
-    csrec_atoms_clear(&o->found);
-}
-
 /* Where number i of copy k is, of entries of so many parts. */
 static int64_t place(const joint *o, int64_t parts, int64_t i, int64_t k) {
     return (i / parts * o->job->count + k) * parts + i % parts;
@@ -50,13 +42,12 @@ static csrec_status joint_create(joint *o, csrec_error *error) {
     const csrec_operator *A = o->job->A;
     const csrec_operator_spec spec = {.name = "pairs", .first = A, .n = o->job->count};
     const size_t numbers = (size_t)A->m * (size_t)o->job->count;
-    csrec_status status = csrec_operator_create(&spec, &o->A, error);
-    if (status) return status;
+    CSREC_TRY(csrec_operator_create(&spec, &o->A, error));
     o->parts = A->parts;
     o->y_parts = A->complex_y ? 2 : 1;
     o->y = malloc(numbers * sizeof *o->y);
     o->r = malloc(numbers * sizeof *o->r);
-    status = o->y && o->r ? copy_start(o) : CSREC_MEMORY;
+    csrec_status status = o->y && o->r ? copy_start(o) : CSREC_MEMORY;
     if (status)
         return csrec_fail(error, status, "joint: out of memory for %lld right-hand sides",
                           (long long)o->job->count);
@@ -128,7 +119,11 @@ static csrec_status joint_solve(const csrec_many *job, csrec_error *error) {
     if (!status) status = csrec_solve_one(o.A, o.y, &options, &o.found, o.r, &report, error);
     if (!status && deliver(&o, &report))
         status = csrec_fail(error, CSREC_MEMORY, "joint: out of memory for the results");
-    joint_clear(&o);
+    csrec_operator_destroy(o.A);
+    free(o.y);
+    free(o.r);
+    csrec_atoms_clear(&o.start);
+    csrec_atoms_clear(&o.found);
     return status;
 }
 
@@ -139,8 +134,7 @@ double csrec_in_unit(double length, double unit) {
 }
 
 csrec_status csrec_atoms_copy(const csrec_atoms *from, csrec_atoms *to) {
-    csrec_status status = csrec_atoms_create(from->n, to);
-    if (status) return status;
+    CSREC_TRY(csrec_atoms_create(from->n, to));
     memcpy(to->column, from->column, (size_t)from->n * sizeof *to->column);
     memcpy(to->coefficient, from->coefficient, (size_t)from->n * sizeof *to->coefficient);
     return CSREC_OK;

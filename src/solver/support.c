@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* support.c - the dense x, its residual, the largest entries, least squares on a support. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "solver/support.h"
 #include "base/stop.h"
 
 csrec_status csrec_support_subtract(csrec_support *s) {
-    csrec_status status = s->A->type->forward(s->A, s->x, s->r);
-    if (status) return status;
+    CSREC_TRY(s->A->type->forward(s->A, s->x, s->r));
     for (int64_t i = 0; i < s->A->m; i++) s->r[i] = s->y[i] - s->r[i];
     s->energy = csrec_squares(s->A->m, s->r);
     return CSREC_OK;
@@ -196,10 +194,9 @@ static bool step_along(csrec_support *s, int64_t size, double gamma) {
 }
 
 static csrec_status conjugate_gradients(csrec_support *s, csrec_fit fit) {
-    csrec_status status = csrec_support_residual(s);
-    if (status) return status;
+    CSREC_TRY(csrec_support_residual(s));
     const int64_t size = list_chosen(s);
-    status = gradient(s, size);
+    csrec_status status = gradient(s, size);
     memcpy(s->p, s->g, (size_t)size * sizeof *s->p);
     double gamma = csrec_squares(size, s->g), start = csrec_squares(s->A->m, s->y);
     /* Exact arithmetic needs `size` steps; rounding adds some. */

@@ -136,11 +136,9 @@ static csrec_status plain_create(const csrec_operator *A, const double *y, const
 static csrec_status take_step(void *data, const csrec_shrink_step *step) {
     state *s = data;
     const csrec_mask *mask = s->A->mask;
-    csrec_status status = s->A->type->analyze(s->A, s->u, s->x);
-    if (status) return status;
+    CSREC_TRY(s->A->type->analyze(s->A, s->u, s->x));
     apply_threshold(s->A->n, step->threshold, step->soft, s->x);
-    status = s->A->type->synthesize(s->A, s->x, s->v);
-    if (status) return status;
+    CSREC_TRY(s->A->type->synthesize(s->A, s->x, s->v));
     for (int64_t i = 0; i < mask->entries; i++)
         s->u[i] = s->v[i] + step->relax * (s->v[i] - s->u[i]);
     for (int64_t k = 0; k < mask->m; k++) {

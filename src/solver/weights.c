@@ -3,7 +3,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/random.h"
 #include "solver/support.h"
@@ -326,8 +325,7 @@ double csrec_lengths_products(bool compared, double n) {
 }
 
 static csrec_status measure(csrec_lengths *l, int64_t j, double *c) {
-    csrec_status status = stops(l) ? CSREC_STOPPED : csrec_operator_column(l->A, j, l->column);
-    if (status) return status;
+    CSREC_TRY(stops(l) ? CSREC_STOPPED : csrec_operator_column(l->A, j, l->column));
     const double guessed = l->norms[j];
     double norm = sqrt(csrec_squares(l->A->m, l->column));
     if (norm < l->least) norm = 0.0;

@@ -45,8 +45,7 @@ static void write_picture(const char *name, int which, const csrec_sampling *kno
 static void write_truth(const char *name) {
     csrec_error error;
     csrec_image image = {.bits = 8};
-    csrec_shape shape = {2, {HEIGHT, WIDTH}};
-    need(csrec_array_create(CSREC_U8, &shape, &image.pixels), &error);
+    need(csrec_array_create(CSREC_U8, &(csrec_shape){2, {HEIGHT, WIDTH}}, &image.pixels), &error);
     uint8_t *pixel = image.pixels.data;
     for (int i = 0; i < HEIGHT * WIDTH; i++)
         pixel[i] =
@@ -58,8 +57,7 @@ static void write_truth(const char *name) {
 static void write_mask(const char *name, const csrec_sampling *known) {
     csrec_error error;
     csrec_image image = {.bits = 8};
-    csrec_shape shape = {2, {HEIGHT, WIDTH}};
-    need(csrec_array_create(CSREC_U8, &shape, &image.pixels), &error);
+    need(csrec_array_create(CSREC_U8, &(csrec_shape){2, {HEIGHT, WIDTH}}, &image.pixels), &error);
     uint8_t *pixel = image.pixels.data;
     for (int64_t k = 0; k < known->n; k++) pixel[known->index[k]] = 255;
     need(csrec_image_write(name, &image, &error), &error);
@@ -69,8 +67,7 @@ static void write_mask(const char *name, const csrec_sampling *known) {
 static void write_volume(const char *name, int depth) {
     csrec_error error;
     csrec_array array;
-    csrec_shape shape = {3, {depth, HEIGHT, WIDTH}};
-    need(csrec_array_create(CSREC_F32, &shape, &array), &error);
+    need(csrec_array_create(CSREC_F32, &(csrec_shape){3, {depth, HEIGHT, WIDTH}}, &array), &error);
     float *entry = array.data;
     for (int i = 0; i < depth * HEIGHT * WIDTH; i++)
         entry[i] = (float)value((double)(i % WIDTH) / WIDTH, (double)(i / WIDTH % HEIGHT) / HEIGHT,
@@ -83,8 +80,7 @@ static void write_volume(const char *name, int depth) {
 static void write_gaps(const char *name, const csrec_sampling *known, float unknown) {
     csrec_error error;
     csrec_array array;
-    csrec_shape shape = {2, {HEIGHT, WIDTH}};
-    need(csrec_array_create(CSREC_F32, &shape, &array), &error);
+    need(csrec_array_create(CSREC_F32, &(csrec_shape){2, {HEIGHT, WIDTH}}, &array), &error);
     float *entry = array.data;
     for (int i = 0; i < HEIGHT * WIDTH; i++) entry[i] = unknown;
     for (int64_t k = 0; k < known->n; k++)
@@ -146,10 +142,9 @@ static void write_points(const char *name) {
 int main(void) {
     csrec_error error;
     csrec_sampling known;
-    csrec_shape shape = {2, {HEIGHT, WIDTH}};
-    need(
-        csrec_sampling_create(&shape, CSREC_PATTERN_POISSON, HEIGHT * WIDTH / 4, 1, &known, &error),
-        &error);
+    need(csrec_sampling_create(&(csrec_shape){2, {HEIGHT, WIDTH}}, CSREC_PATTERN_POISSON,
+                               HEIGHT * WIDTH / 4, 1, &known, &error),
+         &error);
     write_picture("photo.png", 0, NULL);
     write_sized("photo1.png", HEIGHT / 2, WIDTH / 2, 1, NULL); /* filters are learned from these */
     write_sized("photo2.png", HEIGHT / 2, WIDTH / 2, 2, NULL);

@@ -73,8 +73,7 @@ static csrec_status make(const csrec_gaussian_picture *p, state *s, csrec_error 
 
 static csrec_status create(const csrec_context *context, csrec_gaussian_picture *p,
                            const csrec_gaussian_plan *plan, void **made, csrec_error *error) {
-    csrec_status status = csrec_cuda_enter(context, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_enter(context, error));
     state *s = csrec_pool_create(sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     s->plan = *plan;
@@ -83,7 +82,8 @@ static csrec_status create(const csrec_context *context, csrec_gaussian_picture 
     s->width = p->width;
     s->noise = p->sigma * p->sigma;
     CSREC_TAKE(&s->pool, s->at, (int64_t)p->depth + p->height + p->width);
-    status = s->at ? make(p, s, error) : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    csrec_status status =
+        s->at ? make(p, s, error) : csrec_fail(error, CSREC_MEMORY, "out of memory");
     return CSREC_SETTLE(status, destroy(s), *made = s);
 }
 

@@ -204,8 +204,7 @@ csrec_status csrec_gaussian_estimate(const csrec_gaussian_device *g,
 
 csrec_status csrec_gaussian_clear(const csrec_gaussian_device *g, csrec_error *error) {
     const int64_t planes = g->channels + 2 * csrec_gaussian_spreads(g);
-    const size_t bytes = (size_t)(planes * g->entries) * sizeof *g->sums;
-    return csrec_cuda_clear(g->sums, bytes, NULL, error);
+    return csrec_cuda_clear(g->sums, (size_t)(planes * g->entries) * sizeof *g->sums, NULL, error);
 }
 
 csrec_status csrec_gaussian_finish(const csrec_gaussian_device *g, csrec_error *error) {

@@ -105,8 +105,7 @@ static csrec_status fill(csrec_cuda_gaussian *s, const csrec_cuda_gaussian_spec 
 
 csrec_status csrec_cuda_gaussian_create(const csrec_cuda_gaussian_spec *spec,
                                         csrec_cuda_gaussian **gaussian, csrec_error *error) {
-    csrec_status status = check(spec, error);
-    if (status) return status;
+    CSREC_TRY(check(spec, error));
     csrec_cuda_gaussian *s = (csrec_cuda_gaussian *)calloc(1, sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     csrec_gaussian_device *g = &s->g;
@@ -120,7 +119,8 @@ csrec_status csrec_cuda_gaussian_create(const csrec_cuda_gaussian_spec *spec,
     g->keep = spec->keep;
     s->references = spec->references;
     s->group = spec->group;
-    status = csrec_cuda_lay(&s->memory, "the groups of a picture", error, [&] { lay_out(s); });
+    csrec_status status =
+        csrec_cuda_lay(&s->memory, "the groups of a picture", error, [&] { lay_out(s); });
     if (!status) status = fill(s, spec, error);
     return CSREC_SETTLE(status, csrec_cuda_gaussian_destroy(s), *gaussian = s);
 }

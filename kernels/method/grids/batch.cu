@@ -208,8 +208,7 @@ csrec_status csrec_cuda_pursue(const csrec_cuda_tree *trees, csrec_cuda_signal *
                                volatile int64_t *progress, void *stream, csrec_error *error) {
     if (count < 1) return CSREC_OK;
     csrec_cuda_size size;
-    csrec_status status = csrec_cuda_measure(&size, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_measure(&size, error));
     if (warps < 1 || warps > WARPS_MAX) warps = choose_warps(count, size.multiprocessors);
     if (stride > WARP)
         launch<true>(trees, signals, count, warps, stop, progress, stream);

@@ -156,11 +156,6 @@ csrec_status csrec_cuda_batch_norms(csrec_cuda_batch *batch, csrec_error *error)
                                         error);
 }
 
-static void pause_1ms(void) {
-    struct timespec time = {0, 1000000};
-    nanosleep(&time, NULL);
-}
-
 /* Waits for the stream and reports the signals' progress to `seen`. */
 static csrec_status watch(csrec_cuda_batch *batch, bool (*seen)(int64_t, void *), void *context,
                           csrec_error *error) {
@@ -169,7 +164,8 @@ static csrec_status watch(csrec_cuda_batch *batch, bool (*seen)(int64_t, void *)
         int64_t done = 0;
         for (int64_t s = 1; s <= batch->signals; s++) done += batch->seen[s];
         if (seen(done, context)) batch->seen[0] = 1;
-        pause_1ms();
+        struct timespec time = {0, 1000000};
+        nanosleep(&time, NULL);
     }
     code = cudaStreamSynchronize((cudaStream_t)batch->stream);
     return csrec_cuda_check(code, "pursuits", error);

@@ -39,8 +39,7 @@ __device__ static __forceinline__ step find_step(const state &s, int lane, const
     bool has[PER];
 #pragma unroll
     for (int k = PER - 1; k >= 0; k--) {
-        const double scale = s.size[slot_size(a.slot[k])].x;
-        has[k] = key_of(a.v[k], scale, slot_level(a.slot[k])) == key;
+        has[k] = key_of(a.v[k], s.size[slot_size(a.slot[k])].x, slot_level(a.slot[k])) == key;
         if (has[k]) {
             v = a.v[k];
             own = a.slot[k];

@@ -118,8 +118,7 @@ static csrec_status add_range(void *context, int64_t first, int64_t count, csrec
 static csrec_status add_part(part *p, csrec_cuda_batch *batch, bool first, bool last) {
     csrec_cuda_job *j = p->job;
     csrec_grids_chain *chain = &j->chain;
-    adding a = {p, batch};
-    const csrec_cuda_pass pass = {first, last, add_range, &a};
+    const csrec_cuda_pass pass = {first, last, add_range, &(adding){p, batch}};
     csrec_status status = csrec_cuda_scale(batch, j->error);
     if (!status && first) status = csrec_grids_chain_take(chain, j->error);
     if (status || chain->over) return status;

@@ -37,15 +37,6 @@ csrec_cuda_grids_engine csrec_cuda_grids_choose(int64_t signals, int64_t n) {
  *
  * A dyadic grid as the device reads it, and the sorted rows of the samples on it. */
 
-/* Where the bits of each axis lie in the row: interleaved, least significant first, the last axis
- * lowest; an axis without bits left is skipped. */
-static void place_bits(csrec_cuda_grid *g) {
-    int place = 0;
-    for (int b = 0; b < 64; b++)
-        for (int a = g->axes - 1; a >= 0; a--)
-            if (b < g->bits[a]) g->place[a][b] = (uint8_t)place++;
-}
-
 static void describe_grid(const csrec_grid *grid, csrec_cuda_grid *g) {
     *g = (csrec_cuda_grid){.dims = grid->shape.dims};
     int64_t stride = 1;
@@ -74,7 +65,12 @@ static void describe_grid(const csrec_grid *grid, csrec_cuda_grid *g) {
         g->axes++;
     }
     if (grid->order == CSREC_ORDER_HILBERT && g->axes) g->hilbert_bits = fewest;
-    place_bits(g);
+    /* Where the bits of each axis lie in the row: interleaved, least significant first, the last
+     * axis lowest; an axis without bits left is skipped. */
+    int place = 0;
+    for (int b = 0; b < 64; b++)
+        for (int a = g->axes - 1; a >= 0; a--)
+            if (b < g->bits[a]) g->place[a][b] = (uint8_t)place++;
 }
 
 static csrec_status take_memory(csrec_cuda_plane *p, int64_t n, csrec_error *error) {
@@ -148,8 +144,7 @@ csrec_status csrec_cuda_sum_pass(csrec_cuda_job *j, const csrec_cuda_pass *p) {
     csrec_status status = CSREC_OK;
     if (!csrec_grids_chain_shared(&j->chain))
         return p->add ? p->add(p->context, 0, j->entries, j->error) : CSREC_OK;
-    int64_t most = csrec_grids_chain_chunk(&j->chain, 0);
-    double *values = malloc((size_t)most * sizeof *values);
+    double *values = malloc((size_t)csrec_grids_chain_chunk(&j->chain, 0) * sizeof *values);
     if (!values) return csrec_fail(j->error, CSREC_MEMORY, "out of memory for a message");
     for (int64_t at = 0, count; !status && (count = csrec_grids_chain_chunk(&j->chain, at)) > 0;
          at += count)

@@ -84,8 +84,7 @@ static csrec_status begin(csrec_input *input, header *h, csrec_error *error) {
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "%s: is no .cfl; name it, of the two files of an array of BART",
                           input->name);
-    csrec_status status = read_header(input->name, h, error);
-    if (status) return status;
+    CSREC_TRY(read_header(input->name, h, error));
     if ((uint64_t)h->count * 8 != input->size)
         return csrec_fail(error, CSREC_FORMAT,
                           "%s: has %llu bytes, and %lld numbers of complex64 in its .hdr are %lld; "
@@ -119,8 +118,7 @@ static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_e
     header h;
     float *values = NULL;
     *signal = (csrec_image){.is_complex = true, .pixels = {.dtype = CSREC_F32}};
-    csrec_status status = read_values(input, &h, &values, error);
-    if (status) return status;
+    CSREC_TRY(read_values(input, &h, &values, error));
     csrec_shape *shape = &signal->pixels.shape;
     for (int a = AXES; a-- > 0;) {
         if (h.dim[a] == 1 && (a > 0 || shape->dims > 0)) continue;
@@ -142,9 +140,8 @@ static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_e
 /* An array of another file. */
 static csrec_status read_other(const char *path, header *h, float **values, csrec_error *error) {
     csrec_input input;
-    csrec_status status = csrec_input_open(path, &input, error);
-    if (status) return status;
-    status = read_values(&input, h, values, error);
+    CSREC_TRY(csrec_input_open(path, &input, error));
+    csrec_status status = read_values(&input, h, values, error);
     csrec_input_close(&input);
     return status;
 }
@@ -364,8 +361,7 @@ static csrec_status write_signal(csrec_files *files, const char *path, const csr
     if (status) return status;
     place(&shape, signal->stack, like, dim);
     if (channels > 1) dim[COILS] = channels;
-    status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
-    if (status) return status;
+    CSREC_TRY(csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error));
     status = write_values(&output, signal, channels, error);
     status = csrec_output_close(&output, status, error);
     return status ? status : write_header(files, path, dim, error);

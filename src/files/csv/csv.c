@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* csv.c - a plain matrix of numbers as text, unknown ones left empty; the row of text in the table
  * of formats: content tells samples from a matrix. */
-#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,8 +237,7 @@ static csrec_status write_signal(csrec_files *files, const char *path, const csr
     csrec_output output;
     csrec_csv_locale locale;
     const bool lists = csrec_image_is_listed(signal);
-    csrec_status status = csrec_image_split(signal, false, path, &shape, &channels, error);
-    if (status) return status;
+    CSREC_TRY(csrec_image_split(signal, false, path, &shape, &channels, error));
     if (lists && signal->placement->list.dims != shape.dims)
         return csrec_fail(error, CSREC_ARGUMENT, "%s: a signal of other axes than its list", path);
     const char *reason =
@@ -249,7 +247,7 @@ static csrec_status write_signal(csrec_files *files, const char *path, const csr
                           reason ? reason : "a CSV is written without transparency");
     if (!csrec_csv_locale_enter(&locale))
         return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
-    status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
+    csrec_status status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
     if (!status) {
         status =
             lists ? write_list(pixels, signal->placement, &output, error)
@@ -289,8 +287,7 @@ static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_e
 static csrec_status read_measurement(csrec_input *input, const csrec_read_options *options,
                                      csrec_measurement *m, csrec_error *error) {
     csrec_error told = {{0}};
-    csrec_status status = csrec_input_load(input, error);
-    if (status) return status;
+    CSREC_TRY(csrec_input_load(input, error));
     const char *text = (const char *)input->bytes;
     if (!options->coordinates && !options->values && csrec_csv_is_matrix(text, input->size)) {
         input->facts.table = true;
@@ -298,12 +295,11 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     }
     csrec_read_options of_list = *options;
     of_list.has_unknown = false; /* which a list takes, too */
-    status = csrec_read_options_check(&of_list, false, true, input->name, error);
-    if (status) return status;
+    CSREC_TRY(csrec_read_options_check(&of_list, false, true, input->name, error));
     csrec_placement own;
     if (!of_list.placement) of_list.placement = &own;
     of_list.has_unknown = options->has_unknown;
-    status = csrec_csv_parse(text, input->size, input->name, &of_list, m, &told);
+    csrec_status status = csrec_csv_parse(text, input->size, input->name, &of_list, m, &told);
     if (!status && of_list.placement->guessed)
         csrec_input_note(input,
                          "of the columns %s the last is taken as values, at the coordinates before "

@@ -59,8 +59,7 @@ static void find_step(const uint64_t *keys, int64_t n, axis *a) {
 static csrec_status measure_axis(const double *coordinates, int dims, int64_t n, int d, bool find,
                                  uint64_t *keys, axis *a) {
     for (int64_t i = 0; i < n; i++) keys[i] = key_of(coordinates[i * dims + d]);
-    csrec_status status = csrec_sort_rows(n, keys, NULL);
-    if (status) return status;
+    CSREC_TRY(csrec_sort_rows(n, keys, NULL));
     a->low = value_of(keys[0]);
     a->range = value_of(keys[n - 1]) - a->low;
     if (find && a->range > 0.0) find_step(keys, n, a);
@@ -228,8 +227,7 @@ csrec_status csrec_csv_place(double *coordinates, int dims, const csrec_read_opt
         status = measure_axis(coordinates, dims, m->n, d, !grid, keys, &axes[d]);
     free(keys);
     if (status) return csrec_fail(error, status, "%s: out of memory", name);
-    status = choose_grid(axes, dims, grid, name, m, error);
-    if (status) return status;
+    CSREC_TRY(choose_grid(axes, dims, grid, name, m, error));
     status = fill_cells(coordinates, axes, options, m, placement, error);
     if (status) return csrec_fail(error, status, "%s: out of memory", name);
     if (options->labels && placement->shared)

@@ -2,13 +2,10 @@
 /* exr.c - OpenEXRCore over an input or an output; which part and which channels are meant, of all
  * that a renderer may put into a file; what describes a picture, from one file to another; the row
  * of the format. */
-#include <math.h>
 #include <string.h>
 
 #include "files/exr/exr.h"
 #include "files/format.h"
-#include "files/guides.h"
-#include "files/measurement.h"
 #include "measurement/guides.h"
 
 enum { NAME = CSREC_EXR_NAME };

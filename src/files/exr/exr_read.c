@@ -237,10 +237,9 @@ csrec_status csrec_exr_pixels(csrec_exr *exr, const csrec_exr_layout *layout, cs
 csrec_status csrec_exr_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
     csrec_exr exr;
     csrec_image read = {0};
-    csrec_status status = csrec_exr_open(input, &exr, error);
-    if (status) return status;
+    CSREC_TRY(csrec_exr_open(input, &exr, error));
     csrec_exr_layout layout;
-    status = csrec_exr_layout_read(&exr, &layout, error);
+    csrec_status status = csrec_exr_layout_read(&exr, &layout, error);
     if (!status) csrec_exr_tell(&exr, &layout);
     if (!status) status = csrec_exr_pixels(&exr, &layout, &read, error);
     csrec_exr_close(&exr);

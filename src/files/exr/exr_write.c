@@ -165,8 +165,7 @@ static csrec_status measure(writer *w, const char *path, const csrec_image *sign
 }
 
 static csrec_status write_file(writer *w, csrec_output *output) {
-    csrec_status status = csrec_exr_create(output->file, output->name, &w->exr, w->error);
-    if (status) return status;
+    CSREC_TRY(csrec_exr_create(output->file, output->name, &w->exr, w->error));
     exr_result_t result = write_header(w);
     if (!result) result = write_pixels(w);
     exr_result_t closed = csrec_exr_close(&w->exr);
@@ -183,13 +182,12 @@ csrec_status csrec_exr_write(csrec_files *files, const char *path, const csrec_i
                 .name = {"R", "G", "B"}};
     csrec_input input = {0};
     csrec_output output;
-    csrec_status status = measure(&w, path, signal);
-    if (status) return status;
+    CSREC_TRY(measure(&w, path, signal));
     if (w.channels == 1) w.name[0] = "Y";
     if (csrec_format_open_like(&csrec_exr_format, like, &input))
         csrec_exr_open(&input, &w.like, NULL);
     compare(&w);
-    status = csrec_output_open(files, path, CSREC_OUTPUT_SEEK, &output, error);
+    csrec_status status = csrec_output_open(files, path, CSREC_OUTPUT_SEEK, &output, error);
     if (!status) {
         status = write_file(&w, &output);
         status = csrec_output_close(&output, status, error);

@@ -26,8 +26,7 @@ static csrec_status pad(csrec_fits *fits, const csrec_input *input, csrec_error 
     fits->bytes = (void *)(uintptr_t)input->bytes;
     fits->there = fits->size = size;
     if (rest == 0) return CSREC_OK;
-    csrec_status status = csrec_memory_check(input->size, 1, fits->name, error);
-    if (status) return status;
+    CSREC_TRY(csrec_memory_check(input->size, 1, fits->name, error));
     fits->size = size - rest + CSREC_FITS_BLOCK;
     fits->bytes = fits->padded = malloc(fits->size);
     if (!fits->padded) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", fits->name);
@@ -55,14 +54,13 @@ csrec_status csrec_fits_open(csrec_input *input, csrec_fits *fits, csrec_error *
 csrec_status csrec_fits_create(const char *name, size_t bytes, csrec_fits *fits,
                                csrec_error *error) {
     *fits = (csrec_fits){.name = name, .size = bytes};
-    csrec_status status = csrec_memory_check(bytes, 1, name, error);
-    if (status) return status;
+    CSREC_TRY(csrec_memory_check(bytes, 1, name, error));
     fits->bytes = calloc(bytes, 1);
     if (!fits->bytes) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
     fits_write_errmark();
     fits_create_memfile(&fits->file, &fits->bytes, &fits->size, 1 << 16, realloc, &fits->status);
     if (!fits->status) return CSREC_OK;
-    status = csrec_fits_damaged(fits, error);
+    csrec_status status = csrec_fits_damaged(fits, error);
     fits->file = NULL;
     fits_clear_errmark();
     free(fits->bytes);
@@ -261,9 +259,8 @@ static csrec_status allocate(const csrec_fits *fits, const csrec_fits_image *ima
     int64_t count = 0;
     csrec_shape_count(&image->shape, &count);
     uint64_t each = csrec_dtype_size(image->dtype) + image->blank;
-    csrec_status status = csrec_memory_check((uint64_t)count * each, 2, fits->name, error);
-    if (status) return status;
-    status = csrec_array_create(image->dtype, &image->shape, &signal->pixels);
+    CSREC_TRY(csrec_memory_check((uint64_t)count * each, 2, fits->name, error));
+    csrec_status status = csrec_array_create(image->dtype, &image->shape, &signal->pixels);
     if (!status && image->blank && !(signal->alpha = calloc((size_t)count, 1)))
         status = CSREC_MEMORY;
     return status ? csrec_fail(error, status, "%s: out of memory", fits->name) : CSREC_OK;
@@ -302,9 +299,8 @@ static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_e
     csrec_fits fits;
     csrec_fits_image image;
     csrec_image read = {0};
-    csrec_status status = csrec_fits_open(input, &fits, error);
-    if (status) return status;
-    status = csrec_fits_find(&fits, &image, error);
+    CSREC_TRY(csrec_fits_open(input, &fits, error));
+    csrec_status status = csrec_fits_find(&fits, &image, error);
     if (!status) status = allocate(&fits, &image, &read, error);
     if (!status) status = read_values(&fits, &image, &read, error);
     if (!status && input->is_mask) turn_flags(&image, &read);

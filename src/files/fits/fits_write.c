@@ -168,11 +168,10 @@ static csrec_status make(writer *w, const char *fingerprint, csrec_output *outpu
     uint64_t bytes = (uint64_t)pixels->count * csrec_dtype_size(pixels->dtype) +
                      (uint64_t)cards * CARD + (fingerprint ? strlen(fingerprint) : 0) +
                      8 * CSREC_FITS_BLOCK;
-    csrec_status status = csrec_fits_create(output->name, (size_t)bytes, &w->fits, w->error);
-    if (status) return status;
+    CSREC_TRY(csrec_fits_create(output->name, (size_t)bytes, &w->fits, w->error));
     write_header(w);
     write_values(w);
-    status = write_fingerprint(w, fingerprint);
+    csrec_status status = write_fingerprint(w, fingerprint);
     fits_get_hduaddrll(w->fits.file, NULL, NULL, &end, &w->fits.status);
     if (!csrec_fits_close(&w->fits) && !status) status = csrec_fits_damaged(&w->fits, w->error);
     if (!status) status = csrec_output_write(output, w->fits.bytes, (uint64_t)end, w->error);
@@ -185,12 +184,11 @@ csrec_status csrec_fits_write(csrec_files *files, const char *path, const csrec_
     writer w = {.error = error, .signal = signal};
     csrec_input input = {0};
     csrec_output output;
-    csrec_status status = measure(&w, path);
-    if (status) return status;
+    CSREC_TRY(measure(&w, path));
     if (csrec_format_open_like(&csrec_fits_format, like, &input))
         csrec_fits_open(&input, &w.like, NULL);
     compare(&w);
-    status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
+    csrec_status status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
     if (!status) {
         status = make(&w, csrec_output_fingerprint(&output), &output);
         status = csrec_output_close(&output, status, error);

@@ -316,8 +316,7 @@ static csrec_status allocate_points(reading *r, hid_t data, hsize_t n, acquisiti
 }
 
 static csrec_status allocate_grid(reading *r, csrec_error *error) {
-    csrec_status status = csrec_hdf5_allocate(r->h5, r->s, error);
-    if (status) return status;
+    CSREC_TRY(csrec_hdf5_allocate(r->h5, r->s, error));
     const int64_t entries = r->s->shape.dim[0] * r->s->shape.dim[1] * r->s->shape.dim[2];
     r->count = calloc((size_t)entries, sizeof *r->count);
     return r->count ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", r->h5->name);

@@ -140,8 +140,7 @@ csrec_status csrec_hdf5_allocate(const csrec_hdf5 *h5, csrec_hdf5_slice *s, csre
             error, CSREC_DATA,
             "%s: its k-space is empty or too large, of %lld coils; 1 to 4096 are read", h5->name,
             (long long)s->coils);
-    csrec_status status = csrec_memory_check((uint64_t)entries * 8, 3, h5->name, error);
-    if (status) return status;
+    CSREC_TRY(csrec_memory_check((uint64_t)entries * 8, 3, h5->name, error));
     s->values = calloc((size_t)entries, 8);
     s->known = calloc((size_t)(entries / s->coils), 1);
     return s->values && s->known ? CSREC_OK

@@ -70,12 +70,6 @@ static csrec_dtype stored_type(hid_t type) {
     return sign ? CSREC_I64 : CSREC_U64;
 }
 
-/* Of true colour, one pixel's channels after the other's (HDF5 Image and Palette Specification). */
-static bool is_interlaced(const csrec_hdf5 *h5, hid_t dataset, const csrec_hdf5_layout *l) {
-    return l->rank == 3 && l->extent[2] == 3 && csrec_hdf5_text_is(h5, dataset, "CLASS", "IMAGE") &&
-           csrec_hdf5_text_is(h5, dataset, "INTERLACE_MODE", "INTERLACE_PIXEL");
-}
-
 /* "" or why not. */
 static const char *read_axes(const csrec_hdf5 *h5, hid_t dataset, csrec_hdf5_layout *l) {
     hid_t space = H5Dget_space(dataset);
@@ -83,7 +77,11 @@ static const char *read_axes(const csrec_hdf5 *h5, hid_t dataset, csrec_hdf5_lay
     bool simple = l->rank > 0 && H5Sget_simple_extent_dims(space, l->extent, l->most) > 0;
     if (space >= 0) H5Sclose(space);
     if (!simple) return "is a single value or none; save an array";
-    l->has_channels = is_interlaced(h5, dataset, l);
+    /* Of true colour, one pixel's channels after the other's (HDF5 Image and Palette
+     * Specification). */
+    l->has_channels = l->rank == 3 && l->extent[2] == 3 &&
+                      csrec_hdf5_text_is(h5, dataset, "CLASS", "IMAGE") &&
+                      csrec_hdf5_text_is(h5, dataset, "INTERLACE_MODE", "INTERLACE_PIXEL");
     int first = 0;
     while (first < l->rank - 1 && l->extent[first] == 1 && !l->has_channels) first++;
     if (l->rank - first > AXES_MOST) return "has more than 4 axes; save 1 to 4 of them";
@@ -260,13 +258,11 @@ static csrec_status read_values(const csrec_hdf5 *h5, hid_t dataset, const csrec
                                 csrec_image *signal, csrec_error *error) {
     int64_t count = 0;
     uint64_t chunk = 0;
-    csrec_status status = check_storage(h5, dataset, l, &chunk, error);
-    if (status) return status;
+    CSREC_TRY(check_storage(h5, dataset, l, &chunk, error));
     csrec_shape_count(&l->shape, &count);
     uint64_t each = csrec_dtype_size(l->dtype) + 1;
-    status = csrec_memory_check((uint64_t)count * each + chunk, 2, h5->name, error);
-    if (status) return status;
-    status = csrec_array_create(l->dtype, &l->shape, &signal->pixels);
+    CSREC_TRY(csrec_memory_check((uint64_t)count * each + chunk, 2, h5->name, error));
+    csrec_status status = csrec_array_create(l->dtype, &l->shape, &signal->pixels);
     if (status) return csrec_fail(error, status, "%s: out of memory", h5->name);
     bool same = csrec_dtype_size(l->dtype) == csrec_dtype_size(l->stored) && l->dtype < CSREC_F32;
     hid_t type = csrec_hdf5_type(same ? l->stored : l->dtype);
@@ -285,9 +281,8 @@ static csrec_status read_file(csrec_input *input, bool peek, csrec_image *signal
     csrec_hdf5 h5;
     csrec_hdf5_layout l;
     hid_t dataset;
-    csrec_status status = csrec_hdf5_open(input, &h5, error);
-    if (status) return status;
-    status = csrec_hdf5_find(&h5, &dataset, error);
+    CSREC_TRY(csrec_hdf5_open(input, &h5, error));
+    csrec_status status = csrec_hdf5_find(&h5, &dataset, error);
     if (!status) status = csrec_hdf5_layout_read(&h5, dataset, &l, error);
     if (!status && peek)
         signal->pixels = (csrec_array){.dtype = l.dtype, .shape = l.shape, .count = l.count};

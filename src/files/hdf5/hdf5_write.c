@@ -210,8 +210,7 @@ static csrec_status copy_frame(int fd, int64_t offset, uint64_t values, const ch
     if (offset < 0 || fstat(fd, &info) != 0 || info.st_size < end)
         return csrec_output_failed(name, error);
     size_t tail = (size_t)(info.st_size - end);
-    csrec_status status = csrec_frame_create((size_t)offset, tail, name, frame, error);
-    if (status) return status;
+    CSREC_TRY(csrec_frame_create((size_t)offset, tail, name, frame, error));
     if (pread(fd, frame->head, (size_t)offset, 0) == (ssize_t)offset &&
         pread(fd, frame->tail, tail, end) == (ssize_t)tail)
         return CSREC_OK;

@@ -277,14 +277,13 @@ static csrec_status decode(coder *c) {
 }
 
 static csrec_status read_with(coder *c, csrec_input *input, csrec_error *error) {
-    csrec_status status = csrec_input_load(input, error);
-    if (status) return status;
+    CSREC_TRY(csrec_input_load(input, error));
     c->name = input->name;
     c->error = error;
     c->input = input;
     c->turn = 1;
     c->in.err = errors_of(c);
-    status = decode(c);
+    csrec_status status = decode(c);
     jpeg_destroy_decompress(&c->in);
     free(c->bytes);
     return status;
@@ -292,8 +291,7 @@ static csrec_status read_with(coder *c, csrec_input *input, csrec_error *error) 
 
 static csrec_status read_signal(csrec_input *input, csrec_image *image, csrec_error *error) {
     coder c = {.peek = false};
-    csrec_status status = read_with(&c, input, error);
-    return csrec_image_deliver(status, &c.image, image);
+    return csrec_image_deliver(read_with(&c, input, error), &c.image, image);
 }
 
 static csrec_status peek(csrec_input *input, csrec_image *image, bool *transparent,
@@ -305,8 +303,7 @@ static csrec_status peek(csrec_input *input, csrec_image *image, bool *transpare
 }
 
 static csrec_status tell(csrec_input *input, csrec_about *about, csrec_error *error) {
-    coder c = {.about = about};
-    return read_with(&c, input, error);
+    return read_with(&(coder){.about = about}, input, error);
 }
 
 static csrec_status encode(coder *c) {

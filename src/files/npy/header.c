@@ -213,8 +213,7 @@ static csrec_status parse_text(const char *text, const char *name, csrec_npy_hea
 static csrec_status read_length(csrec_reader *reader, const char *name, uint32_t *length,
                                 csrec_error *error) {
     uint8_t head[12] = {0};
-    csrec_status status = csrec_reader_take(reader, head, 8, name, error);
-    if (status) return status;
+    CSREC_TRY(csrec_reader_take(reader, head, 8, name, error));
     if (memcmp(head, CSREC_NPY_MAGIC, 6) != 0)
         return csrec_fail(error, CSREC_FORMAT, "%s: is not .npy data; write it with numpy.save",
                           name);
@@ -223,7 +222,7 @@ static csrec_status read_length(csrec_reader *reader, const char *name, uint32_t
                           "%s: .npy version %d is not known; write version 1, 2 or 3", name,
                           head[6]);
     size_t bytes = head[6] == 1 ? 2 : 4;
-    status = csrec_reader_take(reader, head + 8, bytes, name, error);
+    csrec_status status = csrec_reader_take(reader, head + 8, bytes, name, error);
     *length = (uint32_t)head[8] | (uint32_t)head[9] << 8 | (uint32_t)head[10] << 16 |
               (uint32_t)head[11] << 24;
     return status;
@@ -269,15 +268,14 @@ static csrec_status check_size(const csrec_reader *reader, const char *name,
 csrec_status csrec_npy_header_read(csrec_reader *reader, const char *name, csrec_npy_header *header,
                                    csrec_error *error) {
     uint32_t length = 0;
-    csrec_status status = read_length(reader, name, &length, error);
-    if (status) return status;
+    CSREC_TRY(read_length(reader, name, &length, error));
     if (length > HEADER_LIMIT)
         return csrec_fail(error, CSREC_FORMAT,
                           "%s: the .npy header of %u bytes is too long; save a plain array", name,
                           length);
     char *text = malloc((size_t)length + 1);
     if (!text) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
-    status = csrec_reader_take(reader, text, length, name, error);
+    csrec_status status = csrec_reader_take(reader, text, length, name, error);
     text[length] = 0;
     *header = (csrec_npy_header){0};
     if (!status) status = parse_text(text, name, header, error);

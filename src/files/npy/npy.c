@@ -178,8 +178,7 @@ csrec_status csrec_npy_text(csrec_reader *reader, const csrec_npy_header *header
                           (long long)header->count);
     for (uint64_t i = 0; i < header->bytes / width; i++) {
         uint32_t letter = 0;
-        csrec_status status = csrec_reader_take(reader, &letter, width, name, error);
-        if (status) return status;
+        CSREC_TRY(csrec_reader_take(reader, &letter, width, name, error));
         if (width == 1)
             letter = *(uint8_t *)&letter;
         else if (header->swap)
@@ -210,11 +209,7 @@ static csrec_status read_array(csrec_reader *reader, const csrec_npy_header *hea
     status = csrec_array_create(header->dtype, &header->shape, &result);
     if (status) return csrec_fail(error, status, "%s: %s", name, csrec_status_text(status));
     status = csrec_npy_values(reader, header, name, result.data, error);
-    if (status)
-        csrec_array_clear(&result);
-    else
-        *array = result;
-    return status;
+    return CSREC_SETTLE(status, csrec_array_clear(&result), *array = result);
 }
 
 static csrec_status parse(csrec_reader *reader, const char *name, csrec_array *array,
@@ -289,10 +284,9 @@ static csrec_status add(csrec_files *files, const char *path, const values *v, c
         array->shape.dims > CSREC_DIMS_MAX || !whole || (v->is_complex && !is_pairs(array)))
         return csrec_fail(error, CSREC_ARGUMENT, "%s: the array to write is not a valid one", path);
     const csrec_image signal = {.pixels = *array, .is_complex = v->is_complex};
-    csrec_status status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
-    if (status) return status;
-    status = csrec_framed_write(&output, &csrec_npy_format.framing, path, &signal, v->take,
-                                v->context, NULL, error);
+    CSREC_TRY(csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error));
+    csrec_status status = csrec_framed_write(&output, &csrec_npy_format.framing, path, &signal,
+                                             v->take, v->context, NULL, error);
     return csrec_output_close(&output, status, error);
 }
 
@@ -317,8 +311,7 @@ static csrec_status narrow(const csrec_input *input, csrec_reader *reader, csrec
                            csrec_error *error) {
     if (is_scattered(header)) return csrec_format_no_slabs(input, error);
     int64_t row = header->count / header->shape.dim[0];
-    csrec_status status = csrec_input_narrow(input, &header->shape, error);
-    if (status) return status;
+    CSREC_TRY(csrec_input_narrow(input, &header->shape, error));
     header->count = input->slab.count * row;
     return csrec_reader_skip(reader, (uint64_t)(input->slab.first * row) * header->bytes,
                              input->name, error);

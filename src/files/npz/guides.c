@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* guides.c - what a measurement may have beside y: guides, guide_names and sequence; rays, and
  * sigma of each sample. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "files/npz/npz.h"
@@ -55,8 +54,7 @@ csrec_status csrec_npz_guides_read(const csrec_npz *npz, bool planes, csrec_meas
     int64_t entries = 0;
     csrec_status status = read_sequence(npz, m, error);
     if (status || !planes || !csrec_npz_has(npz, "guides")) return status;
-    status = csrec_npz_begin(npz, "guides", &member, error);
-    if (status) return status;
+    CSREC_TRY(csrec_npz_begin(npz, "guides", &member, error));
     csrec_shape_count(&m->shape, &entries);
     status = check_planes(&member, &m->shape, error);
     if (!status && !(m->guides = csrec_guides_create(member.header.shape.dim[0], entries)))
@@ -130,9 +128,9 @@ static csrec_status read_each(const csrec_npz *npz, const char *field, csrec_mea
                               bool wide, double *to, csrec_error *error) {
     csrec_npz_member member;
     bool once = true;
-    csrec_status status = begin_each(npz, field, m, wide, &member, &once, error);
-    if (status) return status;
-    status = csrec_npy_values_f64(&member.reader, &member.header, member.name, to, error);
+    CSREC_TRY(begin_each(npz, field, m, wide, &member, &once, error));
+    csrec_status status =
+        csrec_npy_values_f64(&member.reader, &member.header, member.name, to, error);
     for (int64_t i = m->n * m->channels; wide && once && i-- > 0;) to[i] = to[i / m->channels];
     return csrec_npz_end(&member, status, error);
 }

@@ -21,21 +21,20 @@ enum { PATTERN_SURPLUS = 16 };
 /* Opens an array of at most `room` elements; *count receives its number of elements. */
 static csrec_status begin_small(const csrec_npz *npz, const char *field, int room,
                                 csrec_npz_member *member, int64_t *count, csrec_error *error) {
-    csrec_status status = csrec_npz_begin(npz, field, member, error);
-    if (status) return status;
+    CSREC_TRY(csrec_npz_begin(npz, field, member, error));
     *count = member->header.count;
     if (*count <= room) return CSREC_OK;
-    status = csrec_fail(error, CSREC_DATA, "%s: has %lld elements; save at most %d", member->name,
-                        (long long)*count, room);
+    csrec_status status = csrec_fail(error, CSREC_DATA, "%s: has %lld elements; save at most %d",
+                                     member->name, (long long)*count, room);
     return csrec_npz_end(member, status, error);
 }
 
 static csrec_status read_numbers(const csrec_npz *npz, const char *field, int room, double *values,
                                  int64_t *count, csrec_error *error) {
     csrec_npz_member member;
-    csrec_status status = begin_small(npz, field, room, &member, count, error);
-    if (status) return status;
-    status = csrec_npy_values_f64(&member.reader, &member.header, member.name, values, error);
+    CSREC_TRY(begin_small(npz, field, room, &member, count, error));
+    csrec_status status =
+        csrec_npy_values_f64(&member.reader, &member.header, member.name, values, error);
     return csrec_npz_end(&member, status, error);
 }
 
@@ -56,8 +55,7 @@ csrec_status csrec_npz_integers(const csrec_npz *npz, const char *field, int roo
 
 csrec_status csrec_npz_begin_y(const csrec_npz *npz, csrec_measurement *m, csrec_npz_member *member,
                                csrec_error *error) {
-    csrec_status status = csrec_npz_begin(npz, "y", member, error);
-    if (status) return status;
+    CSREC_TRY(csrec_npz_begin(npz, "y", member, error));
     const csrec_shape *shape = &member->header.shape;
     m->is_complex = member->header.is_complex;
     const int dims = shape->dims - m->is_complex;
@@ -65,8 +63,9 @@ csrec_status csrec_npz_begin_y(const csrec_npz *npz, csrec_measurement *m, csrec
     m->channels = dims == 2 ? shape->dim[1] : 1;
     m->dtype = member->header.dtype;
     if (dims >= 1 && dims <= 2) return CSREC_OK;
-    status = csrec_fail(error, CSREC_DATA, "%s: has %d axes; save samples as [N] or [N, channels]",
-                        member->name, dims);
+    csrec_status status =
+        csrec_fail(error, CSREC_DATA, "%s: has %d axes; save samples as [N] or [N, channels]",
+                   member->name, dims);
     return csrec_npz_end(member, status, error);
 }
 
@@ -178,8 +177,7 @@ static csrec_status agree_shape(const csrec_npz *npz, const csrec_measurement *m
                                 csrec_error *error) {
     csrec_measurement other = {0};
     if (!csrec_npz_has(npz, "shape")) return CSREC_OK;
-    csrec_status status = csrec_npz_shape(npz, &other, error);
-    if (status) return status;
+    CSREC_TRY(csrec_npz_shape(npz, &other, error));
     if (csrec_shape_equal(&other.shape, &m->shape)) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
                       "%s: array 'shape': differs from the shape of 'mask'; leave 'shape' out",
@@ -194,8 +192,7 @@ static csrec_status collect_mask(csrec_npz_member *member, int64_t size, uint8_t
     int64_t found = 0, entries = member->header.count;
     for (int64_t at = 0; at < entries; at += part.count) {
         part.count = entries - at < size ? entries - at : size;
-        csrec_status status = csrec_npy_values(&member->reader, &part, member->name, piece, error);
-        if (status) return status;
+        CSREC_TRY(csrec_npy_values(&member->reader, &part, member->name, piece, error));
         for (int64_t i = 0; i < part.count; i++) {
             if (!piece[i]) continue;
             if (found < m->n) m->index[found] = at + i;
@@ -231,10 +228,9 @@ csrec_status csrec_npz_check_mask(const csrec_npz *npz, const csrec_npz_member *
 static csrec_status read_mask(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     csrec_npz_member member;
     uint8_t *piece = NULL;
-    csrec_status status = csrec_npz_begin(npz, "mask", &member, error);
-    if (status) return status;
+    CSREC_TRY(csrec_npz_begin(npz, "mask", &member, error));
     int64_t size = member.header.fortran ? member.header.count : PIECE;
-    status = csrec_npz_check_mask(npz, &member, m, error);
+    csrec_status status = csrec_npz_check_mask(npz, &member, m, error);
     if (!status) status = csrec_through_read(npz, m, error);
     if (!status) status = make_room(npz, m, error);
     if (!status && !(piece = malloc((size_t)size)))
@@ -260,8 +256,7 @@ static csrec_status read_pattern(const csrec_npz *npz, csrec_pattern *pattern, c
                             (long long)member.header.count);
     else
         status = csrec_npy_values_i64(&member.reader, &member.header, member.name, &number, error);
-    status = csrec_npz_end(&member, status, error);
-    if (status) return status;
+    CSREC_TRY(csrec_npz_end(&member, status, error));
     bool known =
         named ? csrec_pattern_parse(text, pattern) : number >= 0 && number <= CSREC_PATTERN_JITTER;
     if (known && !named) *pattern = (csrec_pattern)number;
@@ -288,10 +283,9 @@ static csrec_status regenerate(const csrec_npz *npz, csrec_measurement *m, csrec
             "%s: array 'count': %lld positions for %lld samples in 'y'; save the count "
             "that the pattern was drawn with",
             npz->name, (long long)m->count, (long long)m->n);
-    csrec_status status = check_poisson(npz, m, error);
-    if (status) return status;
-    status = csrec_sampling_create_watched(&m->shape, m->pattern, m->count, m->seed, npz->progress,
-                                           npz->context, &sampling, &reason);
+    CSREC_TRY(check_poisson(npz, m, error));
+    csrec_status status = csrec_sampling_create_watched(
+        &m->shape, m->pattern, m->count, m->seed, npz->progress, npz->context, &sampling, &reason);
     if (status == CSREC_STOPPED)
         return csrec_fail(error, status, "%s: stopped while its pattern was drawn again",
                           npz->name);

@@ -102,8 +102,7 @@ csrec_status csrec_npz_begin(const csrec_npz *npz, const char *field, csrec_npz_
                           "%s is missing; save it with numpy.savez(..., %s=...)", member->name,
                           field);
     uint64_t size = 0;
-    csrec_status status = check_member(npz, (zip_uint64_t)index, member->name, &size, error);
-    if (status) return status;
+    CSREC_TRY(check_member(npz, (zip_uint64_t)index, member->name, &size, error));
     member->file = zip_fopen_index(npz->zip, (zip_uint64_t)index, 0);
     if (!member->file)
         return csrec_fail(error, CSREC_FORMAT,
@@ -111,7 +110,8 @@ csrec_status csrec_npz_begin(const csrec_npz *npz, const char *field, csrec_npz_
                           member->name, zip_error_strerror(zip_get_error(npz->zip)));
     member->reader = (csrec_reader){
         .left = size, .read = read_member, .context = member->file, .empty = npz->empty};
-    status = csrec_npy_header_read(&member->reader, member->name, &member->header, error);
+    csrec_status status =
+        csrec_npy_header_read(&member->reader, member->name, &member->header, error);
     member->head = size - member->reader.left;
     return status == CSREC_OK ? status : csrec_npz_end(member, status, error);
 }
@@ -168,20 +168,15 @@ static csrec_status npz_array(const csrec_npz *npz, const char *field, csrec_arr
         status = csrec_npy_values(&member.reader, &member.header, member.name, result.data, error);
     if (is_complex) *is_complex = member.header.is_complex;
     status = csrec_npz_end(&member, status, error);
-    if (!status)
-        *array = result;
-    else
-        csrec_array_clear(&result);
-    return status;
+    return CSREC_SETTLE(status, csrec_array_clear(&result), *array = result);
 }
 
 csrec_status csrec_npz_read(const char *path, const char *name, csrec_array *array,
                             csrec_error *error) {
     csrec_input input;
     csrec_npz npz;
-    csrec_status status = csrec_input_open(path, &input, error);
-    if (status) return status;
-    status = csrec_npz_open(&input, &npz, error);
+    CSREC_TRY(csrec_input_open(path, &input, error));
+    csrec_status status = csrec_npz_open(&input, &npz, error);
     if (!status) {
         status = npz_array(&npz, name, array, NULL, error);
         csrec_npz_close(&npz);

@@ -141,10 +141,9 @@ csrec_status csrec_npz_write_slabs(csrec_files *files, const char *path, const c
     if (csrec_dtype_size(pixels->dtype) == 0 || pixels->shape.dims < 1 || pixels->count < 1 ||
         pixels->shape.dims > CSREC_DIMS_MAX || (!take && !pixels->data))
         return csrec_fail(error, CSREC_ARGUMENT, "%s: the array to write is not a valid one", path);
-    csrec_status status = csrec_output_open(files, path, CSREC_OUTPUT_SEEK, &output, error);
-    if (status) return status;
-    status = csrec_framed_write(&output, &csrec_npz_format.framing, path, signal, take, context,
-                                like, error);
+    CSREC_TRY(csrec_output_open(files, path, CSREC_OUTPUT_SEEK, &output, error));
+    csrec_status status = csrec_framed_write(&output, &csrec_npz_format.framing, path, signal, take,
+                                             context, like, error);
     return csrec_output_close(&output, status, error);
 }
 

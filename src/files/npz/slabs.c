@@ -45,8 +45,7 @@ static csrec_status read_places(slabs *s, int64_t first, int64_t count, csrec_er
     csrec_npz_member *member = &s->places;
     csrec_npy_header part = member->header;
     part.count = count;
-    csrec_status status = csrec_npz_seek(member, first, error);
-    if (status) return status;
+    CSREC_TRY(csrec_npz_seek(member, first, error));
     return s->masked ? csrec_npy_values(&member->reader, &part, member->name, s->mask, error)
                      : csrec_npy_values_i64(&member->reader, &part, member->name, s->index, error);
 }
@@ -154,8 +153,7 @@ static csrec_status count_samples(slabs *s, const range *r, int64_t *n, csrec_er
             *n += count;
             continue;
         }
-        csrec_status status = read_zone(s, z, error);
-        if (status) return status;
+        CSREC_TRY(read_zone(s, z, error));
         for (int64_t i = 0; i < count; i++) *n += is_in(r, s->index[i]);
     }
     return CSREC_OK;
@@ -290,9 +288,6 @@ csrec_status csrec_npz_open_slabs(csrec_input *input, const csrec_read_options *
     s->npz.in_pieces = true;
     if (!status) status = open_arrays(s, !options->no_guides, error);
     *form = s->form;
-    if (status)
-        close_slabs(s);
-    else
-        *source = (csrec_slab_source){s, read_slab, close_slabs};
-    return status;
+    return CSREC_SETTLE(status, close_slabs(s),
+                        (*source = (csrec_slab_source){s, read_slab, close_slabs}));
 }

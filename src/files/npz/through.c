@@ -43,11 +43,7 @@ static csrec_status read_array(const csrec_npz *npz, const char *field, bool wan
     *shape = header->shape;
     if (header->is_complex) shape->dims--;
     status = csrec_npz_end(&member, status, error);
-    if (status)
-        free(made);
-    else
-        *values = made;
-    return status;
+    return CSREC_SETTLE(status, free(made), *values = made);
 }
 
 /* One extent for each axis of the signal; a single one counts for all. */
@@ -76,11 +72,7 @@ static csrec_status read_extents(const csrec_npz *npz, const char *field, int di
             made[a] = (int64_t)v;
     }
     free(values);
-    if (status)
-        free(made);
-    else
-        *extents = made;
-    return status;
+    return CSREC_SETTLE(status, free(made), *extents = made);
 }
 
 static csrec_status read_flag(const csrec_npz *npz, const char *field, double *value,
@@ -141,8 +133,7 @@ static csrec_status read_fourier(const csrec_npz *npz, const csrec_shape *shape,
     }
     if (!status) status = read_norm(npz, spec, error);
     if (status || !csrec_npz_has(npz, "coils")) return status;
-    status = read_array(npz, "coils", true, &coils, &seen, error);
-    if (status) return status;
+    CSREC_TRY(read_array(npz, "coils", true, &coils, &seen, error));
     spec->coils = coils;
     spec->n_coils = seen.dim[0];
     bool same = seen.dims == shape->dims + 1;
@@ -181,8 +172,7 @@ static csrec_status read_blur(const csrec_npz *npz, const csrec_shape *shape,
                               csrec_operator_spec *spec, csrec_error *error) {
     csrec_shape seen;
     double *weights = NULL;
-    csrec_status status = read_array(npz, "kernel", false, &weights, &seen, error);
-    if (status) return status;
+    CSREC_TRY(read_array(npz, "kernel", false, &weights, &seen, error));
     spec->filters = weights;
     if (seen.dims != shape->dims)
         return csrec_fail(error, CSREC_DATA,

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "csrec/sampling.h"
 #include "files/measurement.h"
 #include "files/npz/npz.h"
@@ -57,11 +56,6 @@ static zip_int64_t sink_stat(zip_stat_t *info, zip_uint64_t bytes) {
     return sizeof *info;
 }
 
-static zip_int64_t sink_flush(zip_sink *sink) {
-    errno = 0;
-    return fflush(sink->output->file) == 0 ? 0 : refuse(sink, ZIP_ER_WRITE, errno);
-}
-
 static zip_int64_t sink_command(void *context, void *data, zip_uint64_t bytes,
                                 zip_source_cmd_t command) {
     zip_sink *sink = context;
@@ -79,7 +73,8 @@ static zip_int64_t sink_command(void *context, void *data, zip_uint64_t bytes,
     case ZIP_SOURCE_TELL_WRITE:
         return sink_tell(sink);
     case ZIP_SOURCE_COMMIT_WRITE:
-        return sink_flush(sink);
+        errno = 0;
+        return fflush(sink->output->file) == 0 ? 0 : refuse(sink, ZIP_ER_WRITE, errno);
     case ZIP_SOURCE_OPEN:
     case ZIP_SOURCE_CLOSE:
     case ZIP_SOURCE_BEGIN_WRITE:
@@ -179,13 +174,11 @@ csrec_status csrec_npz_add(csrec_files *files, const char *path, int count,
     csrec_npz_field all[CSREC_NPZ_FIELDS_MAX + 1];
     char descr[32], *line = NULL;
     zip_sink sink = {.output = &output};
-    csrec_status status = check_count(path, count, error);
-    if (status) return status;
+    CSREC_TRY(check_count(path, count, error));
     memcpy(all, fields, (size_t)count * sizeof *fields);
-    status = csrec_output_open(files, path, CSREC_OUTPUT_SEEK, &output, error);
-    if (status) return status;
+    CSREC_TRY(csrec_output_open(files, path, CSREC_OUTPUT_SEEK, &output, error));
     zip_error_init(&sink.error);
-    status = add_fingerprint(&output, &all[count], descr, &count, &line, error);
+    csrec_status status = add_fingerprint(&output, &all[count], descr, &count, &line, error);
     if (!status) status = write_zip(&sink, count, all, stored, error);
     zip_error_fini(&sink.error);
     free(line);

@@ -254,9 +254,8 @@ static csrec_status peek(csrec_input *input, csrec_image *image, bool *transpare
 
 csrec_status csrec_image_read(const char *path, csrec_image *image, csrec_error *error) {
     csrec_input input;
-    csrec_status status = csrec_input_open(path, &input, error);
-    if (status) return status;
-    status = csrec_image_decode(&input, image, error);
+    CSREC_TRY(csrec_input_open(path, &input, error));
+    csrec_status status = csrec_image_decode(&input, image, error);
     csrec_input_close(&input);
     return status;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* write.c - samples to PNG, by libpng. */
-#include <errno.h>
 #include <png.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,14 +59,6 @@ static void weave(encoder *e, size_t y) {
     }
 }
 
-/* Types that are no chunks of a PNG have a letter in lower case where it says: reserved. */
-static void describe(encoder *e) {
-    csrec_chunk chunk;
-    for (size_t at = 0; csrec_about_next(&e->about, &at, &chunk);)
-        if (!(chunk.type[2] & 32))
-            png_write_chunk(e->png, (png_const_bytep)chunk.type, chunk.data, chunk.size);
-}
-
 /* Indices beyond the palette are black. */
 static void put_palette(encoder *e) {
     const csrec_palette *from = e->image->colors;
@@ -96,7 +87,11 @@ static csrec_status encode(encoder *e) {
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     if (indexed) put_palette(e);
     png_write_info(e->png, e->info);
-    describe(e);
+    /* Types that are no chunks of a PNG have a letter in lower case where it says: reserved. */
+    csrec_chunk chunk;
+    for (size_t at = 0; csrec_about_next(&e->about, &at, &chunk);)
+        if (!(chunk.type[2] & 32))
+            png_write_chunk(e->png, (png_const_bytep)chunk.type, chunk.data, chunk.size);
     if (e->bytes == 2 && *(const uint8_t *)&(uint16_t){1}) png_set_swap(e->png);
     size_t stride = (size_t)e->width * (size_t)e->channels * e->bytes;
     for (size_t y = 0; y < e->height; y++) {
@@ -163,10 +158,9 @@ static encoder encoder_of(const csrec_image *image, csrec_error *error) {
 
 csrec_status csrec_png_write(csrec_files *files, const char *path, const csrec_image *image,
                              const char *like, csrec_error *error) {
-    csrec_status status = check_picture(path, image, error);
-    if (status) return status;
+    CSREC_TRY(check_picture(path, image, error));
     encoder e = encoder_of(image, error);
-    status = csrec_about_read(like, image, &e.about, error);
+    csrec_status status = csrec_about_read(like, image, &e.about, error);
     if (!status) status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &e.output, error);
     if (!status) {
         status = encode_picture(&e);
@@ -190,15 +184,14 @@ csrec_status csrec_image_write(const char *path, const csrec_image *image, csrec
 
 csrec_status csrec_image_encode(const csrec_image *image, uint8_t **bytes, size_t *n,
                                 csrec_error *error) {
-    csrec_status status = check_picture("picture", image, error);
-    if (status) return status;
+    CSREC_TRY(check_picture("picture", image, error));
     char *text = NULL;
     size_t size = 0;
     encoder e = encoder_of(image, error);
     e.output.name = "picture";
     e.output.file = open_memstream(&text, &size);
     if (!e.output.file) return csrec_fail(error, CSREC_MEMORY, "picture: out of memory");
-    status = encode_picture(&e);
+    csrec_status status = encode_picture(&e);
     /* glibc's fclose succeeds without a text if it has no memory to shrink it to its length. */
     if ((fclose(e.output.file) != 0 || !text) && !status)
         status = csrec_fail(error, CSREC_MEMORY, "picture: out of memory");

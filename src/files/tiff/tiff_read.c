@@ -172,8 +172,7 @@ typedef struct known_page {
 static csrec_status apply_mask(const page_reader *r, csrec_tiff *from, known_page known) {
     csrec_tiff_layout l;
     page_reader m = {.tiff = from, .layout = &l, .error = r->error, .top = r->top, .rows = r->rows};
-    csrec_status status = csrec_tiff_page_layout(from, &l, r->error);
-    if (status) return status;
+    CSREC_TRY(csrec_tiff_page_layout(from, &l, r->error));
     if (l.height != r->layout->height || l.width != r->layout->width || l.stored != 1)
         return csrec_fail(r->error, CSREC_DATA,
                           "%s: its mask has another size, or several bands; save one of one band",
@@ -181,7 +180,7 @@ static csrec_status apply_mask(const page_reader *r, csrec_tiff *from, known_pag
     m.size = csrec_dtype_size(l.dtype);
     if (!(m.pixels = calloc(pixels_of(r), m.size)))
         return csrec_fail(r->error, CSREC_MEMORY, "%s: out of memory", from->name);
-    status = read_page(&m);
+    csrec_status status = read_page(&m);
     for (size_t i = 0; i < pixels_of(r) && !status; i++)
         if (!is_opaque(m.pixels + i * m.size, l.dtype))
             memset(known.at + i * known.step, 0, known.each);
@@ -260,17 +259,15 @@ static csrec_status allocate(const page_reader *r, csrec_image *signal) {
     csrec_shape shape = pixels->shape;
     csrec_dtype dtype = pixels->dtype;
     *pixels = (csrec_array){.dtype = dtype};
-    csrec_status status = csrec_input_narrow(tiff->input, &shape, error);
-    if (status) return status;
+    CSREC_TRY(csrec_input_narrow(tiff->input, &shape, error));
     int64_t count = 0;
     csrec_shape_count(&shape, &count);
     const int64_t known = signal->by_channel ? count : count / l->channels;
     const bool tells = l->alpha || l->nodata || l->masked || r->beside ||
                        (signal->palette && tiff->input->unknown);
-    status = csrec_memory_check((uint64_t)count * csrec_dtype_size(dtype) + (uint64_t)known, 2,
-                                tiff->name, error);
-    if (status) return status;
-    status = csrec_array_create(dtype, &shape, pixels);
+    CSREC_TRY(csrec_memory_check((uint64_t)count * csrec_dtype_size(dtype) + (uint64_t)known, 2,
+                                 tiff->name, error));
+    csrec_status status = csrec_array_create(dtype, &shape, pixels);
     if (!status && tells && !(signal->alpha = malloc((size_t)known))) status = CSREC_MEMORY;
     if (signal->alpha) memset(signal->alpha, 1, (size_t)known);
     return status ? csrec_fail(error, status, "%s: out of memory", tiff->name) : CSREC_OK;
@@ -339,10 +336,9 @@ csrec_status csrec_tiff_peek(csrec_input *input, csrec_image *signal, bool *tran
                              csrec_error *error) {
     csrec_tiff tiff;
     csrec_tiff_layout layout;
-    csrec_status status = csrec_tiff_open(input, &tiff, error);
-    if (status) return status;
+    CSREC_TRY(csrec_tiff_open(input, &tiff, error));
     *transparent = true; /* NaN */
-    status = csrec_tiff_layout_read(&tiff, &layout, error);
+    csrec_status status = csrec_tiff_layout_read(&tiff, &layout, error);
     if (!status) status = describe(&tiff, &layout, signal, error);
     csrec_tiff_close(&tiff);
     return status;
@@ -383,9 +379,8 @@ static csrec_status read_whole(csrec_tiff *tiff, csrec_image *read, csrec_error 
 csrec_status csrec_tiff_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
     csrec_tiff tiff;
     csrec_image read = {0};
-    csrec_status status = csrec_tiff_open(input, &tiff, error);
-    if (status) return status;
-    status = read_whole(&tiff, &read, error);
+    CSREC_TRY(csrec_tiff_open(input, &tiff, error));
+    csrec_status status = read_whole(&tiff, &read, error);
     csrec_tiff_close(&tiff);
     if (read.palette) input->unknown = NULL;
     return csrec_image_deliver(status, &read, signal);

@@ -364,12 +364,11 @@ csrec_status csrec_tiff_write_slabs(csrec_files *files, const char *path, const 
     writer w = {.error = error, .signal = signal, .take = take, .context = context};
     csrec_input input = {0};
     csrec_output output;
-    csrec_status status = measure(&w, path);
-    if (status) return status;
+    CSREC_TRY(measure(&w, path));
     if (csrec_format_open_like(&csrec_tiff_format, like, &input))
         csrec_tiff_open(&input, &w.like, NULL);
     compare(&w);
-    status = csrec_output_open(files, path, CSREC_OUTPUT_SEEK, &output, error);
+    csrec_status status = csrec_output_open(files, path, CSREC_OUTPUT_SEEK, &output, error);
     if (!status) {
         status = write_file(&w, &output);
         status = csrec_output_close(&output, status, error);

@@ -12,14 +12,6 @@ static int integer_of(const csrec_model *model, const char *array) {
     return (int)*(const int64_t *)csrec_model_array(model, array)->data;
 }
 
-static int frames_of(const csrec_model *model) {
-    return integer_of(model, "frames");
-}
-
-static int guides_of(const csrec_model *model) {
-    return integer_of(model, "guides");
-}
-
 static int planes_of(int frames, int guides) {
     return 3 * frames + 2 + guides;
 }
@@ -39,11 +31,11 @@ csrec_status csrec_beside_check(const csrec_model *model, const char *name, csre
 static csrec_status open_network(csrec_beside *b, const csrec_prior_from *from,
                                  const csrec_context *context, const csrec_net_options *options,
                                  csrec_error *error) {
-    csrec_status status = csrec_prior_begin(from, 0, &b->use, error);
-    if (status) return status;
-    b->frames = frames_of(b->use.model);
-    b->guides = guides_of(b->use.model);
-    status = csrec_prior_start(&b->use, planes_of(b->frames, b->guides), context, options, error);
+    CSREC_TRY(csrec_prior_begin(from, 0, &b->use, error));
+    b->frames = integer_of(b->use.model, "frames");
+    b->guides = integer_of(b->use.model, "guides");
+    csrec_status status =
+        csrec_prior_start(&b->use, planes_of(b->frames, b->guides), context, options, error);
     b->net = b->use.net;
     if (!status) csrec_net_info(b->net, NULL, &b->multiple, NULL);
     return status;

@@ -44,15 +44,6 @@ typedef struct fit {
     csrec_pool pool;         /* of all arrays */
 } fit;
 
-/* The extents of all parts of a picture, padded; the turned ones have as many pixels. */
-static void measure_parts(fit *f) {
-    f->rows = f->s->height < CSREC_FIT_SIDE ? f->s->height : CSREC_FIT_SIDE;
-    f->columns = f->s->width < CSREC_FIT_SIDE ? f->s->width : CSREC_FIT_SIDE;
-    f->room = f->s->room(f->s->of, f->rows, f->columns);
-    f->plane =
-        csrec_prior_padded(f->rows, f->multiple) * csrec_prior_padded(f->columns, f->multiple);
-}
-
 static csrec_status allocate(fit *f, csrec_error *error) {
     const int64_t copies = f->o->copies, planes = copies * f->plane;
     for (int k = 0; k < (f->o->ahead ? 2 : 1); k++) {
@@ -235,7 +226,11 @@ csrec_status csrec_net_fit(csrec_net *net, const csrec_fit_source *source,
     double began = csrec_seconds();
     *done = 0;
     csrec_net_info(net, NULL, &f.multiple, NULL);
-    measure_parts(&f);
+    /* The extents of all parts of a picture, padded; the turned ones have as many pixels. */
+    f.rows = f.s->height < CSREC_FIT_SIDE ? f.s->height : CSREC_FIT_SIDE;
+    f.columns = f.s->width < CSREC_FIT_SIDE ? f.s->width : CSREC_FIT_SIDE;
+    f.room = f.s->room(f.s->of, f.rows, f.columns);
+    f.plane = csrec_prior_padded(f.rows, f.multiple) * csrec_prior_padded(f.columns, f.multiple);
     csrec_status status = allocate(&f, error);
     while (!status && *done < options->steps) {
         csrec_progress now = {"fitting the network", *done, options->steps, -1.0};

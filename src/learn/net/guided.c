@@ -54,15 +54,6 @@ static level level_of(int64_t height, int64_t width, int guides, int threads, fl
     return l;
 }
 
-static void make_weights(float weight[2 * REACH + 1]) {
-    double sum = 0.0, w[2 * REACH + 1];
-    for (int k = -REACH; k <= REACH; k++) {
-        w[k + REACH] = exp(-0.5 * k * k / (SPREAD * SPREAD));
-        sum += w[k + REACH];
-    }
-    for (int k = 0; k <= 2 * REACH; k++) weight[k] = (float)(w[k] / sum);
-}
-
 /* Along the lines of all planes, 0 beyond their ends. */
 static void spread_lines(const level *l, const float weight[2 * REACH + 1]) {
     const int64_t width = l->width;
@@ -192,7 +183,12 @@ static void solve_level(const level *l) {
         csrec_pyramid_pull(l->height, l->width, l->threads, l->sums + p * cells,
                            next.sums + p * next.height * next.width);
     solve_level(&next);
-    make_weights(weight);
+    double sum = 0.0, w[2 * REACH + 1];
+    for (int k = -REACH; k <= REACH; k++) {
+        w[k + REACH] = exp(-0.5 * k * k / (SPREAD * SPREAD));
+        sum += w[k + REACH];
+    }
+    for (int k = 0; k <= 2 * REACH; k++) weight[k] = (float)(w[k] / sum);
     spread_lines(l, weight);
 #pragma omp parallel for schedule(static) num_threads(l->threads)
     for (int64_t y = 0; y < l->height; y++) {

@@ -3,8 +3,6 @@
 #include "learn/net/pass.h"
 #include "learn/net/pyramid.h"
 
-#include <math.h>
-
 #include "base/threads.h"
 #include "learn/net/prior.h"
 
@@ -33,8 +31,7 @@ void csrec_turn_planes(const csrec_turn *t, int64_t count, const float *planes, 
 static csrec_status open_network(csrec_prior_pass *p, const csrec_prior_from *from,
                                  int64_t channels, int64_t prior, const csrec_context *context,
                                  const csrec_net_options *options, csrec_error *error) {
-    csrec_status status = csrec_prior_begin(from, prior, &p->use, error);
-    if (status) return status;
+    CSREC_TRY(csrec_prior_begin(from, prior, &p->use, error));
     p->channels = csrec_prior_channels(p->use.model);
     if (p->channels != 1 && p->channels != channels)
         return csrec_fail(
@@ -42,7 +39,7 @@ static csrec_status open_network(csrec_prior_pass *p, const csrec_prior_from *fr
             "model: array 'channels': is for pictures of %d channels, but the samples "
             "have %lld; use a model for %lld%s",
             p->channels, (long long)channels, (long long)channels, channels > 1 ? " or for 1" : "");
-    status = csrec_prior_start(&p->use, 2 * p->channels + 2, context, options, error);
+    csrec_status status = csrec_prior_start(&p->use, 2 * p->channels + 2, context, options, error);
     p->net = p->use.net;
     if (!status) csrec_net_info(p->net, NULL, &p->multiple, NULL);
     return status;
@@ -53,8 +50,7 @@ csrec_status csrec_prior_pass_create(const csrec_prior_from *from, int64_t chann
                                      int64_t height, int64_t width, csrec_prior_pass *p,
                                      csrec_error *error) {
     *p = (csrec_prior_pass){.height = height, .width = width};
-    csrec_status status = open_network(p, from, channels, prior, context, options, error);
-    if (status) return status;
+    CSREC_TRY(open_network(p, from, channels, prior, context, options, error));
     size_t n = (size_t)(height * width), own = (size_t)p->channels;
     size_t plane =
         (size_t)(csrec_prior_padded(height, p->multiple) * csrec_prior_padded(width, p->multiple));

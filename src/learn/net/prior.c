@@ -3,7 +3,6 @@
 #include "learn/net/prior.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/threads.h"
@@ -69,11 +68,7 @@ csrec_status csrec_prior_create(const csrec_model *model, int64_t planes,
     csrec_net *made = NULL;
     csrec_status status = csrec_net_open(context, planes, n, layers, options, &made, error);
     if (!status) status = csrec_net_lend_weights(made, array->data, error);
-    if (status)
-        csrec_net_destroy(made);
-    else
-        *net = made;
-    return status;
+    return CSREC_SETTLE(status, csrec_net_destroy(made), *net = made);
 }
 
 /* Mean and variance of a channel's samples, by differences from the first, as an offset may be much

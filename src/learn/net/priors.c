@@ -132,14 +132,9 @@ static csrec_status start_net(csrec_prior_net *n, int64_t planes, const csrec_ne
                               csrec_error *error) {
     const csrec_device_list list = {n->context.kind, 1, {n->context.ordinal}};
     csrec_context own;
-    csrec_status status = csrec_context_create_at(&list, 0, &own, error);
-    if (status) return status;
-    status = csrec_prior_create(n->model, planes, &own, options, &n->net, error);
-    if (status)
-        csrec_context_destroy(&own);
-    else
-        n->context = own;
-    return status;
+    CSREC_TRY(csrec_context_create_at(&list, 0, &own, error));
+    csrec_status status = csrec_prior_create(n->model, planes, &own, options, &n->net, error);
+    return CSREC_SETTLE(status, csrec_context_destroy(&own), n->context = own);
 }
 
 csrec_status csrec_prior_start(csrec_prior_use *use, int64_t planes, const csrec_context *context,

@@ -47,12 +47,11 @@ csrec_status csrec_rendered_check(const csrec_model *model, const char *name, cs
 static csrec_status open_network(csrec_rendered *r, const csrec_prior_from *from,
                                  const csrec_context *context, const csrec_net_options *options,
                                  csrec_error *error) {
-    csrec_status status = csrec_prior_begin(from, CSREC_PRIOR_RENDERED, &r->use, error);
-    if (status) return status;
+    CSREC_TRY(csrec_prior_begin(from, CSREC_PRIOR_RENDERED, &r->use, error));
     if (strcmp(csrec_model_kind(r->use.model), "rendered") != 0)
         return csrec_fail(error, CSREC_DATA, "model: is of kind %s; give one of kind rendered",
                           csrec_model_kind(r->use.model));
-    status = csrec_prior_start(&r->use, TAKES, context, options, error);
+    csrec_status status = csrec_prior_start(&r->use, TAKES, context, options, error);
     r->net = r->use.net;
     if (!status) csrec_net_info(r->net, NULL, &r->multiple, NULL);
     return status;
@@ -62,8 +61,7 @@ csrec_status csrec_rendered_create(const csrec_prior_from *from, const csrec_con
                                    const csrec_net_options *options, int64_t height, int64_t width,
                                    csrec_rendered *r, csrec_error *error) {
     *r = (csrec_rendered){.height = height, .width = width, .channel = -1};
-    csrec_status status = open_network(r, from, context, options, error);
-    if (status) return status;
+    CSREC_TRY(open_network(r, from, context, options, error));
     const int64_t padded =
         csrec_prior_padded(height, r->multiple) * csrec_prior_padded(width, r->multiple);
     CSREC_TAKE(&r->pool, r->planes, TAKES * height * width);
@@ -278,8 +276,7 @@ csrec_status csrec_rendered_add(csrec_rendered *r, int turn, int threads, csrec_
     const int64_t height = csrec_prior_padded(rows, r->multiple),
                   width = csrec_prior_padded(columns, r->multiple);
     csrec_turn_planes(&t, TAKES, r->planes, height, width, threads, r->turned);
-    csrec_status status = csrec_net_run(r->net, height, width, r->turned, r->out, 0, call, error);
-    if (status) return status;
+    CSREC_TRY(csrec_net_run(r->net, height, width, r->turned, r->out, 0, call, error));
     const bool stopped = csrec_call_stopped(call);
 #pragma omp parallel for schedule(static) num_threads(csrec_threads_for(rows *columns, threads))
     for (int64_t y = 0; y < rows; y++)

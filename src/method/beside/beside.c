@@ -3,7 +3,6 @@
 #include "method/beside/beside.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* film.c - frames one after another, each recovered from those around it. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/threads.h"
 #include "learn/net/pyramid.h"
 #include "measurement/channels.h"
 #include "method/beside/beside.h"
@@ -67,12 +65,10 @@ csrec_status csrec_film_create(const csrec_recovery *r, bool guides, csrec_film 
             "steps = %d: fit the network, and network = 0 does without; leave out one",
             setting(r, "steps"));
     f->seconds = r->options->seconds;
-    csrec_status status = csrec_fit_check(f->steps, f->seconds, error);
-    if (status) return status;
+    CSREC_TRY(csrec_fit_check(f->steps, f->seconds, error));
     const csrec_prior_from from = {r->options->model, r->options->priors};
-    status = csrec_beside_create(&from, network, guides ? CSREC_GUIDED_MOST : 0, r->context,
-                                 &options, f->height, f->width, &f->net, error);
-    if (status) return status;
+    CSREC_TRY(csrec_beside_create(&from, network, guides ? CSREC_GUIDED_MOST : 0, r->context,
+                                  &options, f->height, f->width, &f->net, error));
     const int64_t n = f->height * f->width;
     f->moves = m->shape.dims == 3 && setting(r, "motion") != 0;
     if (m->shape.dims == 3) f->reach = network ? f->net.frames / 2 : f->moves ? REACH : 0;
@@ -86,7 +82,7 @@ csrec_status csrec_film_create(const csrec_recovery *r, bool guides, csrec_film 
     CSREC_TAKE(&f->pool, f->result, n);
     CSREC_TAKE(&f->pool, f->squares, n);
     CSREC_TAKE(&f->pool, f->fit_to, n);
-    status = open_alone(f, m, network, &options, error);
+    csrec_status status = open_alone(f, m, network, &options, error);
     if (status || !f->pool.lacks) return status;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for frames of %lld x %lld",
                       (long long)f->height, (long long)f->width);

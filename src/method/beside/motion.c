@@ -139,15 +139,6 @@ static void compare(csrec_film *f, const pair *p) {
         }
 }
 
-static void set_gate(const csrec_motion *m, double *gate) {
-    for (int64_t b = 0; b < m->blocks.down * m->blocks.across; b++) {
-        const double still = csrec_blocks_around(&m->blocks, m->sums, 2, b),
-                     moved = csrec_blocks_around(&m->blocks, m->sums + 1, 2, b);
-        const double open = still > 0.0 ? STEEP * (still - moved) / still + FREE : 0.0;
-        gate[b] = fmin(fmax(open, 0.0), 1.0);
-    }
-}
-
 /* In holes of either frame nothing tells of motion: that of what is around them. */
 static void fill_holes(csrec_film *f, int64_t k, int64_t t, float *flow) {
     csrec_motion *m = &f->motion;
@@ -181,7 +172,12 @@ static void shut(csrec_film *f, int64_t k, int64_t t) {
     for (int back = 0; back < 2; back++) {
         const pair p = pair_of(f, k, t, back);
         compare(f, &p);
-        set_gate(m, m->gate[back]);
+        for (int64_t b = 0; b < m->blocks.down * m->blocks.across; b++) {
+            const double still = csrec_blocks_around(&m->blocks, m->sums, 2, b),
+                         moved = csrec_blocks_around(&m->blocks, m->sums + 1, 2, b);
+            const double open = still > 0.0 ? STEEP * (still - moved) / still + FREE : 0.0;
+            m->gate[back][b] = fmin(fmax(open, 0.0), 1.0);
+        }
     }
     for (int64_t b = 0; b < m->blocks.down * m->blocks.across; b++)
         m->gate[0][b] = fmin(m->gate[0][b], m->gate[1][b]);

@@ -32,8 +32,7 @@ static void spread_squares(const csrec_film *f, double *line, double *squares) {
 static csrec_status recover_frame(csrec_film *f, int64_t t, double *signal, double *variance,
                                   csrec_call *call, csrec_error *error) {
     csrec_film_weigh(f, t);
-    csrec_status status = csrec_film_recover(f, t, signal, variance, call, error);
-    if (status) return status;
+    CSREC_TRY(csrec_film_recover(f, t, signal, variance, call, error));
     if (variance) csrec_film_expect(f, variance);
     csrec_samples_restore(&csrec_film_at(f, t)->m, signal);
     return csrec_call_stopped(call) ? csrec_fail(error, CSREC_STOPPED, "stopped") : CSREC_OK;

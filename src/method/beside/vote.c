@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/random.h"
 #include "csrec/sampling.h"
 #include "method/beside/beside.h"
 #include "method/method.h"

@@ -66,8 +66,7 @@ static csrec_status run_channel(csrec_sparse_job *j, const csrec_context *contex
     csrec_setting settings[CSREC_SPARSE_SETTINGS + 1];
     csrec_solve_options solve = csrec_sparse_options(j, channel, settings);
     csrec_run run = {.type = j->solver, .A = A, .y = y, .options = &solve};
-    csrec_status status = csrec_solve_check(run.type, A, y, &solve, error);
-    if (status) return status;
+    CSREC_TRY(csrec_solve_check(run.type, A, y, &solve, error));
     csrec_threshold_schedule schedule;
     csrec_threshold_plan(&run, &schedule);
     csrec_frames_job work = {.shape = &A->mask->shape,
@@ -80,7 +79,7 @@ static csrec_status run_channel(csrec_sparse_job *j, const csrec_context *contex
     *rounds = malloc((size_t)work.rounds * sizeof **rounds);
     double *mean = j->result + channel * j->frames * j->entries;
     double energy[CSREC_SPARSE_FRAMES] = {0};
-    status = *rounds ? csrec_threshold_start(A->mask, y, mean) : CSREC_MEMORY;
+    csrec_status status = *rounds ? csrec_threshold_start(A->mask, y, mean) : CSREC_MEMORY;
     if (status) return csrec_fail(error, status, "out of memory");
     for (int64_t k = 0; k < work.rounds; k++) (*rounds)[k] = csrec_threshold_step(&schedule, k);
     for (int f = 0; f < j->frames; f++) {

@@ -108,11 +108,6 @@ int csrec_gaussian_margin(double n, double entries, bool volume) {
     return n < SPARSE * entries ? volume ? MARGIN_3D : MARGIN : 0;
 }
 
-static void choose_rounds(job *j, double effort, bool given) {
-    j->rounds =
-        csrec_gaussian_rounds(is_volume(j), j->picture.pooled, effort < 1.0, given, &j->count);
-}
-
 static csrec_status allocate(job *j) {
     size_t entries = (size_t)j->entries, channels = (size_t)j->m->channels;
     float **rows = CSREC_TAKE(&j->pool, j->picture.y, 3 * channels);
@@ -132,8 +127,7 @@ static float value_of(const job *j, int64_t channel, double y) {
 
 static csrec_status set_up(job *j) {
     const csrec_measurement *m = j->m;
-    csrec_status status = allocate(j);
-    if (status) return status;
+    CSREC_TRY(allocate(j));
     j->unit = csrec_tones_unit(m, j->r->whole, j->middle);
     for (int64_t i = 0; i < m->n; i++) {
         j->mask[m->index[i]] = 1;
@@ -268,7 +262,8 @@ static csrec_status recover_from(const csrec_recovery *r, bool given, csrec_erro
     if (j.threads > THREADS_MOST) j.threads = THREADS_MOST;
     csrec_shape_count(&measurement->shape, &j.entries);
     choose_colours(&j);
-    choose_rounds(&j, effort, given);
+    j.rounds =
+        csrec_gaussian_rounds(is_volume(&j), j.picture.pooled, effort < 1.0, given, &j.count);
     csrec_call_begin(&j.call, options->solve.progress, options->solve.context,
                      (csrec_progress){CSREC_STAGE_GROUPS, 0, j.count, -1.0});
     csrec_status status = set_up(&j);

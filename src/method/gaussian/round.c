@@ -179,14 +179,12 @@ static csrec_status create_threads(round_state *s) {
 }
 
 static csrec_status create(round_state *s, uint64_t seed) {
-    csrec_status status = create_lines(s, seed);
-    if (!status) status = create_threads(s);
-    if (!status) status = create_sums(s);
-    if (!status) status = frame_guides(s);
-    if (!status)
-        status = csrec_group_matches_prepare(s->matches, s->slices.count * s->rows.count,
-                                             s->columns.count, s->radius, s->round->again);
-    return status;
+    CSREC_TRY(create_lines(s, seed));
+    CSREC_TRY(create_threads(s));
+    CSREC_TRY(create_sums(s));
+    CSREC_TRY(frame_guides(s));
+    return csrec_group_matches_prepare(s->matches, s->slices.count * s->rows.count,
+                                       s->columns.count, s->radius, s->round->again);
 }
 
 /* From the first reference to the end of the last, extended by the reach of matches. */

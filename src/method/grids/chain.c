@@ -53,8 +53,7 @@ static csrec_status await(const csrec_grids_chain *c, int first, int second, int
     for (;;) {
         if (csrec_comm_arrived(c->comm, *which = first)) return CSREC_OK;
         if (csrec_comm_arrived(c->comm, *which = second)) return CSREC_OK;
-        csrec_status status = csrec_comm_failed(c->comm, error);
-        if (status) return status;
+        CSREC_TRY(csrec_comm_failed(c->comm, error));
         c->waits(c->context);
         nanosleep(&nap, NULL);
     }
@@ -69,8 +68,7 @@ static csrec_status take(const csrec_grids_chain *c, int *from, int tag, void *t
 
 static csrec_status take_head(csrec_grids_chain *c, int *from, int tag, csrec_error *error) {
     head h;
-    csrec_status status = take(c, from, tag, &h, sizeof h, error);
-    if (status) return status;
+    CSREC_TRY(take(c, from, tag, &h, sizeof h, error));
     c->added = h.added;
     if (csrec_comm_rank(c->comm) > 0) c->length = h.length;
     return CSREC_OK;

@@ -111,8 +111,7 @@ static void divide(job *j, int64_t first, int64_t end, float passes) {
 static csrec_status recover_channels(job *j, int64_t first, csrec_error *error) {
     int turns = setting(j->r, "turns");
     csrec_prior_samples s = samples_of(j, first);
-    const csrec_prior_part part = {&s, j->pass.multiple};
-    const csrec_fit_source source = csrec_prior_source(&part);
+    const csrec_fit_source source = csrec_prior_source(&(csrec_prior_part){&s, j->pass.multiple});
     csrec_fit_options fit = csrec_fit_usual(j->r->context, setting(j->r, "steps"),
                                             setting(j->r, "copies"), j->r->options->threads);
     fit.seconds = j->r->options->seconds * j->pass.channels / (double)j->m->channels;
@@ -122,8 +121,7 @@ static csrec_status recover_channels(job *j, int64_t first, csrec_error *error) 
     if (fit.steps > 0) status = csrec_net_fit(j->pass.net, &source, &fit, &j->call, &done, error);
     int passes = 0;
     for (; passes < turns && !status; passes++) {
-        csrec_progress now = {"network", passes, turns, -1.0};
-        bool stop = csrec_call_report(&j->call, &now);
+        bool stop = csrec_call_report(&j->call, &(csrec_progress){"network", passes, turns, -1.0});
         if (stop && passes > 0) break;
         /* what was fitted before the stop deserves a pass */
         status = csrec_prior_pass_add(&j->pass, &s, passes, stop && done > 0 ? NULL : &j->call,

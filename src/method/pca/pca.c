@@ -98,8 +98,7 @@ static void sum_samples(job *j) {
 }
 
 static csrec_status diagonalise(job *j, csrec_error *error) {
-    csrec_status status = csrec_eigen_largest((int)j->k, j->B, (int)j->k, j->D, j->Q, error);
-    if (status) return status;
+    CSREC_TRY(csrec_eigen_largest((int)j->k, j->B, (int)j->k, j->D, j->Q, error));
     for (int64_t a = 0; a < j->k; a++) {
         j->D[a] = fmax(j->D[a], 0.0);
         j->c[a] = cblas_ddot((int)j->k, j->Q + a * j->k, 1, j->b, 1);
@@ -186,8 +185,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     const csrec_recover_options *options = r->options;
     const csrec_model *model = options->model;
     csrec_recover_report *report = r->report;
-    csrec_status status = check(measurement, model, error);
-    if (status) return status;
+    CSREC_TRY(check(measurement, model, error));
     const csrec_array *components = csrec_model_array(model, "components");
     job j = {.m = measurement,
              .units = csrec_model_units_of(model, measurement, r->unit),
@@ -197,7 +195,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
              .components = components->data,
              .variances = csrec_model_array(model, "variances")->data,
              .noise = csrec_array_value(csrec_model_array(model, "noise"), 0)};
-    status = allocate(&j);
+    csrec_status status = allocate(&j);
     csrec_call_begin(&j.call, options->solve.progress, options->solve.context,
                      (csrec_progress){"principal components", 0, j.samples, -1.0});
     bool begun = !status && csrec_blas_begin(1);

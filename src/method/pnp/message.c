@@ -21,7 +21,6 @@
  *
  * t cannot grow where the conditions hold. If it does, they do not, and the result is lost. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "csrec/sampling.h"

@@ -20,11 +20,9 @@ static csrec_status create_network(csrec_denoiser *d, csrec_error *error) {
     const csrec_net_options options = {.threads = r->options->threads};
     const csrec_shape *shape = &d->data->m->shape;
     const size_t values = (size_t)d->data->values, n = (size_t)d->data->entries;
-    const csrec_prior_from from = {r->options->model, r->options->priors};
-    csrec_status status =
-        csrec_prior_pass_create(&from, d->channels, CSREC_PRIOR_NOISE, r->context, &options,
-                                shape->dim[0], shape->dim[1], &d->pass, error);
-    if (status) return status;
+    CSREC_TRY(csrec_prior_pass_create(&(csrec_prior_from){r->options->model, r->options->priors},
+                                      d->channels, CSREC_PRIOR_NOISE, r->context, &options,
+                                      shape->dim[0], shape->dim[1], &d->pass, error));
     CSREC_TAKE(&d->pool, d->values, values);
     CSREC_TAKE(&d->pool, d->result, values);
     CSREC_TAKE(&d->pool, d->known, n);

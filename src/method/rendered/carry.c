@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/threads.h"
 #include "base/unravel.h"
 #include "measurement/each.h"
 #include "method/rendered/lights.h"
@@ -83,12 +82,6 @@ static void see(csrec_seen *seen, int64_t at, int64_t sample, double rays) {
     seen->at[seen->n] = at;
     seen->sample[seen->n] = sample;
     seen->rays[seen->n++] = rays;
-}
-
-static void see_own(csrec_lights *l, const csrec_measurement *m) {
-    l->seen.n = 0;
-    for (int64_t i = 0; i < m->n; i++)
-        if (is_finite(m, i)) see(&l->seen, m->index[i], i, csrec_rendering_rays(m, i));
 }
 
 /* Pixel i of the later of frames k and t, and where it is in the earlier: p of frame k, q of t. */
@@ -271,15 +264,14 @@ static csrec_status gather(csrec_lights *l, int64_t t, csrec_call *call, csrec_e
     int64_t window[2];
     csrec_film_window(l->film, t, window);
     for (int64_t k = window[0]; k < window[1]; k++) look_at_surfaces(l, k);
-    for (int64_t k = window[0]; k < window[1]; k++) {
-        csrec_status status = recover_alone(l, k, call, error);
-        if (status) return status;
-    }
+    for (int64_t k = window[0]; k < window[1]; k++) CSREC_TRY(recover_alone(l, k, call, error));
     csrec_motions_find(l, window[0], window[1] - 1);
     memset(l->total, 0, (size_t)n * sizeof *l->total);
     memset(l->all.y, 0, (size_t)(n * C) * sizeof *l->all.y);
     memset(l->all.deviation, 0, (size_t)(n * C) * sizeof *l->all.deviation);
-    see_own(l, m);
+    l->seen.n = 0;
+    for (int64_t i = 0; i < m->n; i++)
+        if (is_finite(m, i)) see(&l->seen, m->index[i], i, csrec_rendering_rays(m, i));
     add(l, t, t);
     for (int64_t k = window[0]; k < window[1]; k++) {
         if (k == t) continue;

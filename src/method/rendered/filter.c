@@ -14,7 +14,6 @@
 #include "method/rendered/filter.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/threads.h"
 
@@ -114,14 +113,6 @@ static void average(const filter *f, int64_t y, int64_t x, int64_t step) {
         f->light[0][c * f->n + p] = any ? (float)(sum[c] / weights) : 0.0f;
 }
 
-static void exchange(filter *f) {
-    float *light = f->light[0], *rays = f->rays[0];
-    f->light[0] = f->light[1];
-    f->rays[0] = f->rays[1];
-    f->light[1] = light;
-    f->rays[1] = rays;
-}
-
 /* 4 (sum n sqrt(light) / sum n)^2, light the mean of the channels. */
 static void measure(filter *f) {
     const csrec_rendered_samples *s = f->s;
@@ -178,7 +169,11 @@ void csrec_filter_light(const csrec_rendered_samples *s, int channels, float *wo
 #pragma omp parallel for schedule(static) num_threads(csrec_threads_for(25 * n, s->threads))
         for (int64_t y = 0; y < s->height; y++)
             for (int64_t x = 0; x < s->width; x++) average(&f, y, x, INT64_C(1) << l);
-        exchange(&f);
+        float *light = f.light[0], *rays = f.rays[0];
+        f.light[0] = f.light[1];
+        f.rays[0] = f.rays[1];
+        f.light[1] = light;
+        f.rays[1] = rays;
     }
     fill_rest(&f, work + 8 * n);
     for (int64_t i = 0; i < n; i++)

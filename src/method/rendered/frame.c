@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/threads.h"
 #include "measurement/each.h"
 #include "method/rendered/filter.h"
 #include "method/rendered/rendered.h"
@@ -116,10 +115,9 @@ csrec_status csrec_rendering_create(const csrec_recovery *r, int64_t height, int
     *j = (csrec_rendering){.r = r, .height = height, .width = width, .entries = n};
     j->network = csrec_rendering_setting(r, "network") != 0;
     const csrec_prior_from from = {r->options->model, r->options->priors};
-    csrec_status status = j->network ? csrec_rendered_create(&from, r->context, &options, height,
-                                                             width, &j->net, error)
-                                     : CSREC_OK;
-    if (status) return status;
+    CSREC_TRY(j->network ? csrec_rendered_create(&from, r->context, &options, height, width,
+                                                 &j->net, error)
+                         : CSREC_OK);
     if (!j->network) CSREC_TAKE(&j->pool, j->work, csrec_filter_work(height, width));
     CSREC_TAKE(&j->pool, j->radiance, 3 * n);
     CSREC_TAKE(&j->pool, j->deviation, 3 * n);

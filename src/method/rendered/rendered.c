@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "measurement/measurement.h"
 #include "method/method.h"
 
 static const csrec_param params[] = {

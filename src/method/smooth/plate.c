@@ -196,14 +196,6 @@ static void cycle(csrec_plate *p, int k) {
     csrec_plate_smooth(f, DEGREE, PART);
 }
 
-/* r = W y - A u where not fixed. */
-static void take_residual(csrec_plate *p, const double *y, const double *u) {
-    const csrec_plate_level *f = &p->level[0];
-    csrec_plate_product(f, u, p->rows, p->r);
-    for (int64_t i = 0; i < f->count; i++)
-        p->r[i] = (f->weight && y && !f->fixed[i] ? f->weight[i] * y[i] : 0.0) - p->r[i];
-}
-
 /* z = about A^-1 r, in floats of about 1. */
 static void precondition(csrec_plate *p) {
     csrec_plate_level *f = &p->level[0];
@@ -219,7 +211,10 @@ int64_t csrec_plate_solve(csrec_plate *p, const double *y, double tolerance, int
     csrec_plate_level *f = &p->level[0];
     double first = 0.0, before = 0.0;
     int64_t done = 0;
-    take_residual(p, y, u);
+    /* r = W y - A u where not fixed. */
+    csrec_plate_product(f, u, p->rows, p->r);
+    for (int64_t i = 0; i < f->count; i++)
+        p->r[i] = (f->weight && y && !f->fixed[i] ? f->weight[i] * y[i] : 0.0) - p->r[i];
     for (; done < most; done++) {
         precondition(p);
         const double now = csrec_plate_dot(f->count, p->r, p->z);
@@ -267,16 +262,6 @@ typedef struct filler {
 
 static int64_t place(const filler *c, int64_t z, int64_t y, int64_t x) {
     return (z * c->f->extent[1] + y) * c->f->extent[2] + x;
-}
-
-/* open[a][k] of the box: whether plane low[a] + k along axis a has an entry to fill. */
-static void find_open(const filler *c, const box *b, uint8_t *open[3]) {
-    for (int a = 0; a < 3; a++) memset(open[a], 0, (size_t)(b->high[a] - b->low[a]));
-    for (int64_t z = b->low[0]; z < b->high[0]; z++)
-        for (int64_t y = b->low[1]; y < b->high[1]; y++)
-            for (int64_t x = b->low[2]; x < b->high[2]; x++)
-                if (!c->f->known[place(c, z, y, x)])
-                    open[0][z - b->low[0]] = open[1][y - b->low[1]] = open[2][x - b->low[2]] = 1;
 }
 
 /* The box of all that is open; false: nothing is. */
@@ -352,7 +337,13 @@ static csrec_status fill(filler *c, box b) {
     if (!memory) return CSREC_MEMORY;
     uint8_t *open[3] = {memory, memory + b.high[0] - b.low[0], NULL};
     open[2] = open[1] + b.high[1] - b.low[1];
-    find_open(c, &b, open);
+    /* open[a][k] of the box: whether plane low[a] + k along axis a has an entry to fill. */
+    for (int a = 0; a < 3; a++) memset(open[a], 0, (size_t)(b.high[a] - b.low[a]));
+    for (int64_t z = b.low[0]; z < b.high[0]; z++)
+        for (int64_t y = b.low[1]; y < b.high[1]; y++)
+            for (int64_t x = b.low[2]; x < b.high[2]; x++)
+                if (!c->f->known[place(c, z, y, x)])
+                    open[0][z - b.low[0]] = open[1][y - b.low[1]] = open[2][x - b.low[2]] = 1;
     int axis = 0;
     int64_t at = 0;
     const bool any = shrink(&b, open);

@@ -97,18 +97,13 @@ static double misfit(const csrec_series *s, int64_t first, int64_t last, double 
     return count * log(p->s + 1e-300) + logs;
 }
 
-static int by_value(const void *a, const void *b) {
-    const double d = *(const double *)a - *(const double *)b;
-    return (d > 0.0) - (d < 0.0);
-}
-
 /* The median of up to SAMPLES gaps. */
 static double usual_gap(const csrec_series *s, int64_t first, int64_t last) {
     double gaps[SAMPLES];
     int64_t count = 0;
     for (int64_t k = first; k + 1 < last; k++) gaps[count++] = gap(s, k);
     if (count == 0) return 1.0;
-    qsort(gaps, (size_t)count, sizeof *gaps, by_value);
+    qsort(gaps, (size_t)count, sizeof *gaps, csrec_ascend);
     return gaps[count / 2];
 }
 

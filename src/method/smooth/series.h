@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/call.h"
+#include "base/sort.h"
 #include "csrec/measurement.h"
 #include "csrec/status.h"
 

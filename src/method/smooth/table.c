@@ -26,11 +26,6 @@ typedef struct column {
     int64_t n, steps;
 } column;
 
-static int by_value(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double variance(const column *c) {
     const double mean = c->sum / (double)c->n;
     return fmax(c->squares / (double)c->n - mean * mean, 0.0);
@@ -83,8 +78,8 @@ static bool runs_along(int64_t n, int64_t series, const double *grid, double *wo
     }
     if (low > (series - 1) / 4) return false;
     if (found == 0 || 2 * found < series - 1) return false;
-    qsort(work, (size_t)found, sizeof *work, by_value);
-    qsort(work + series, (size_t)found, sizeof *work, by_value);
+    qsort(work, (size_t)found, sizeof *work, csrec_ascend);
+    qsort(work + series, (size_t)found, sizeof *work, csrec_ascend);
     return work[found / 4] >= QUARTILE && work[found / 2] >= MEDIAN &&
            work[series + found / 2] >= UNLIKE;
 }

@@ -323,8 +323,7 @@ static csrec_status check_through(const csrec_recover_options *options, csrec_er
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     const csrec_measurement *m = r->measurement;
     csrec_operator_spec spec = csrec_sparse_spec(r->options, &m->shape, m->n, m->index);
-    csrec_status status = m->through ? check_through(r->options, error) : CSREC_OK;
-    if (status) return status;
+    CSREC_TRY(m->through ? check_through(r->options, error) : CSREC_OK);
     if (m->through) {
         spec.index = NULL;
         csrec_shape_count(&m->shape, &spec.m);

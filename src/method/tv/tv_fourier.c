@@ -197,11 +197,10 @@ static double advance(spectral *s) {
 static csrec_status iterate(spectral *s, double *moved) {
     double dual = split(s);
     collect(s);
-    csrec_status status = transform(s, s->rhs, s->now);
-    if (status) return status;
+    CSREC_TRY(transform(s, s->rhs, s->now));
     if (s->room > 0.0) find_multiplier(s);
     divide(s);
-    status = restore(s, s->now, s->rhs);
+    csrec_status status = restore(s, s->now, s->rhs);
     *moved = fmax(status ? 0.0 : advance(s), dual);
     return status;
 }

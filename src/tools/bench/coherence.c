@@ -3,7 +3,6 @@
  * Welch's bound, and the cumulative coherence (Tropp 2004). */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench.h"
 #include "tools/common/chart.h"

@@ -74,10 +74,9 @@ static csrec_status read_points(const csrec_measurement *m, csrec_columns column
 
 static csrec_status fill_products(bench_operator *o, csrec_error *error) {
     csrec_operator_size(o->A, &o->m, &o->n);
-    csrec_status status = allocate(o, error);
-    if (status) return status;
+    CLI_TRY(allocate(o, error));
     double *unit = calloc((size_t)o->n, sizeof *unit), *a = malloc((size_t)o->m * sizeof *a);
-    status = unit && a ? CSREC_OK : CSREC_MEMORY;
+    csrec_status status = unit && a ? CSREC_OK : CSREC_MEMORY;
     for (int64_t j = 0; j < o->n && !status; j++) {
         unit[j] = 1.0;
         status = csrec_operator_forward(o->A, unit, a);

@@ -55,13 +55,6 @@ static bool create(bench_study *study) {
     return true;
 }
 
-static void clear(bench_study *study) {
-    free(study->m);
-    free(study->k);
-    free(study->successes);
-    free(study->fingerprint);
-}
-
 static int check_files(const bench_study *study) {
     const bench_study_options *o = study->options;
     char list[64];
@@ -237,9 +230,8 @@ static csrec_status solve_size(runner *r, int64_t cell, csrec_error *error) {
     bench_study *study = r->study;
     int32_t counts[BENCH_SOLVERS_MOST];
     if (is_known(study, cell)) return CSREC_OK;
-    csrec_status status = bench_cell_solve(&study->trials, study->m[cell / study->grid],
-                                           study->k[cell], report_size, r, counts, error);
-    if (status) return status;
+    CLI_TRY(bench_cell_solve(&study->trials, study->m[cell / study->grid], study->k[cell],
+                             report_size, r, counts, error));
     for (int s = 0; s < study->trials.n_solvers; s++)
         study->successes[s * sizes_of(study) + cell] = counts[s];
     r->done++;
@@ -320,6 +312,9 @@ int bench_study_run(const cli_tool *tool, const bench_study_options *options) {
     int code = check(&study);
     if (code == CLI_CONTINUE)
         code = create(&study) ? run(&study) : cli_failure(tool, "out of memory");
-    clear(&study);
+    free(study.m);
+    free(study.k);
+    free(study.successes);
+    free(study.fingerprint);
     return code;
 }

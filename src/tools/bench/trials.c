@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* trials.c - draws problems of one size, solves them, and counts what is recovered. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,9 +45,8 @@ static csrec_status try_solver(const char *solver, csrec_error *error) {
     csrec_setting set[BENCH_SETTINGS];
     csrec_solve_options options = bench_solver_options(solver, 2, 1, set);
     csrec_operator *A;
-    csrec_status status = csrec_operator_create(&spec, &A, error);
-    if (status) return status;
-    status = csrec_solve(A, y, &options, NULL, NULL, NULL, error);
+    CLI_TRY(csrec_operator_create(&spec, &A, error));
+    csrec_status status = csrec_solve(A, y, &options, NULL, NULL, NULL, error);
     csrec_operator_destroy(A);
     return status;
 }
@@ -183,9 +181,8 @@ static csrec_status solve_all(const bench_trials *t, int64_t k, problems *p, cou
         csrec_solve_options options = bench_solver_options(t->solver[s], p->m, k, set);
         if (c->progress) options.progress = count_signals;
         options.context = c;
-        csrec_status status = csrec_solve_many(p->A, p->count, p->y, &options, t->threads, p->atoms,
-                                               NULL, NULL, error);
-        if (status) return status;
+        CLI_TRY(csrec_solve_many(p->A, p->count, p->y, &options, t->threads, p->atoms, NULL, NULL,
+                                 error));
         for (int64_t i = 0; i < p->count; i++) {
             successes[s] += is_recovered(p, i);
             csrec_atoms_clear(&p->atoms[i]);

@@ -131,14 +131,6 @@ static const void *field(const void *arguments, size_t offset) {
     return (const char *)arguments + offset;
 }
 
-static void add_operands(const cli_tool *tool, const void *arguments, cli_paths *paths) {
-    const void *operand = field(arguments, tool->operand);
-    const cli_operands one = {(const char **)(uintptr_t)operand, 1};
-    const cli_operands *all = tool->many ? operand : &one;
-    for (int i = 0; i < all->n; i++)
-        cli_paths_add(paths, &(cli_path){.path = (char *)(uintptr_t)all->text[i]});
-}
-
 int cli_alias_check(const cli_tool *tool, const void *arguments) {
     cli_paths paths = {.n = 0};
     for (int i = 0; i < tool->n_options; i++) {
@@ -154,7 +146,11 @@ int cli_alias_check(const cli_tool *tool, const void *arguments) {
                                           .path = (char *)(uintptr_t)path,
                                           .written = o->type == CLI_WRITE});
     }
-    add_operands(tool, arguments, &paths);
+    const void *operand = field(arguments, tool->operand);
+    const cli_operands one = {(const char **)(uintptr_t)operand, 1};
+    const cli_operands *all = tool->many ? operand : &one;
+    for (int i = 0; i < all->n; i++)
+        cli_paths_add(&paths, &(cli_path){.path = (char *)(uintptr_t)all->text[i]});
     if (tool->paths) tool->paths(arguments, &paths);
     int code = check_paths(tool, &paths);
     while (paths.n > 0) free(paths.path[--paths.n].path);

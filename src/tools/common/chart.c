@@ -37,15 +37,12 @@ static bool add_tick(axis *a, double value) {
     return true;
 }
 
-/* 1, 2 or 5 times a power of ten, so that there are about `count` steps. */
-static double nice_step(double span, int count) {
-    double raw = span / count, power = pow(10.0, floor(log10(raw))), share = raw / power;
-    return power * (share <= 1.0 ? 1.0 : share <= 2.0 ? 2.0 : share <= 5.0 ? 5.0 : 10.0);
-}
-
 /* whole: ticks at whole numbers only. */
 static void set_linear(axis *a, int count, bool whole) {
-    double step = nice_step(a->high - a->low, count);
+    /* 1, 2 or 5 times a power of ten, so that there are about `count` steps. */
+    double raw = (a->high - a->low) / count, power = pow(10.0, floor(log10(raw))),
+           share = raw / power;
+    double step = power * (share <= 1.0 ? 1.0 : share <= 2.0 ? 2.0 : share <= 5.0 ? 5.0 : 10.0);
     if (whole) step = fmax(step, 1.0);
     a->low = step * floor(a->low / step + 1e-9);
     a->high = step * ceil(a->high / step - 1e-9);

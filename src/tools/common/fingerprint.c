@@ -223,8 +223,7 @@ csrec_status cli_contents_of(int n, const char *const *paths, char text[CLI_CONT
     uint32_t crc = 0;
     text[0] = '\0';
     for (int i = 0; i < n; i++, all += bytes) {
-        csrec_status status = csrec_file_checksum(paths[i], &bytes, &crc, error);
-        if (status) return status;
+        CLI_TRY(csrec_file_checksum(paths[i], &bytes, &crc, error));
         hash = csrec_random_u64(hash, bytes, crc);
     }
     tell_contents(n, all, hash, text);

@@ -150,17 +150,11 @@ static void print_upper(const char *text) {
     for (; *text; text++) putchar(*text == ' ' ? '-' : toupper((unsigned char)*text));
 }
 
-/* Groups are parts of OPTIONS, or of a command there. */
-static void print_heading(const char *group, bool single) {
-    printf(single ? ".SS %s\n" : ".PP\n\\fI%s\\fR\n", group);
-}
-
 static void print_option(const cli_option *option) {
     printf(".TP\n");
     if (option->letter) printf("\\fB\\-%c\\fR, ", option->letter);
     char name[64];
-    int length = snprintf(name, sizeof name, "--%s", option->name);
-    put_text(name, (size_t)length, false);
+    put_text(name, (size_t)snprintf(name, sizeof name, "--%s", option->name), false);
     if (option->argument) printf(" \\fI%s\\fR", option->argument);
     printf("\n");
     char text[CLI_FILLED];
@@ -228,7 +222,8 @@ static void print_commands(const cli_program *program) {
         if (!single) printf(".SS %s\n", tool->name);
         for (int i = 0; i < tool->n_options; i++) {
             const char *group = cli_group_begins(tool, i);
-            if (group) print_heading(group, single);
+            /* Groups are parts of OPTIONS, or of a command there. */
+            if (group) printf(single ? ".SS %s\n" : ".PP\n\\fI%s\\fR\n", group);
             print_option(&tool->options[i]);
         }
     }
@@ -244,15 +239,6 @@ static void print_files(void) {
     put_text(text, strlen(text), false);
     printf(", of which transparent pixels, NaN or what a mask leaves out are unknown; and a CSV of "
            "coordinates and values.\n");
-}
-
-/* The other programs of the build, from the list that CMake defines. */
-static void print_see_also(const cli_program *program) {
-    char names[] = CSREC_TOOL_NAMES;
-    printf(".SH SEE ALSO\n.PP\n");
-    for (char *name = strtok(names, " "); name; name = strtok(NULL, " "))
-        if (strcmp(name, program->name) != 0) printf("\\fB%s\\fR(1),\n", name);
-    printf("the handbook in the folder docs of the sources, and the header csrec.h.\n");
 }
 
 int cli_man(const cli_program *program) {
@@ -280,6 +266,11 @@ int cli_man(const cli_program *program) {
     printf(".SH EXIT STATUS\n");
     print_exit_codes(exit_codes(program));
     print_files();
-    print_see_also(program);
+    /* The other programs of the build, from the list that CMake defines. */
+    char names[] = CSREC_TOOL_NAMES;
+    printf(".SH SEE ALSO\n.PP\n");
+    for (char *name = strtok(names, " "); name; name = strtok(NULL, " "))
+        if (strcmp(name, program->name) != 0) printf("\\fB%s\\fR(1),\n", name);
+    printf("the handbook in the folder docs of the sources, and the header csrec.h.\n");
     return cli_stdout_flush(&tool);
 }

@@ -226,6 +226,13 @@ cli_fail(csrec_error *error, csrec_status status, const char *format, ...) {
     return status;
 }
 
+/* CSREC_TRY of the library. */
+#define CLI_TRY(...)                                                                               \
+    do {                                                                                           \
+        const csrec_status tried = (__VA_ARGS__);                                                  \
+        if (tried) return tried;                                                                   \
+    } while (0)
+
 /* "; did you mean omp?" for what is none of n names, "" if it is not near any; into text, which it
  * returns. */
 enum { CLI_HINT = 56 };

@@ -14,17 +14,15 @@
 static void keep_whole(cli_signal *signal) {
     for (int64_t i = 0; i < signal->entries; i++) {
         const uint8_t *own = signal->alpha + i * signal->channels;
-        const bool whole = !memchr(own, 0, (size_t)signal->channels);
-        signal->alpha[i] = whole;
+        signal->alpha[i] = !memchr(own, 0, (size_t)signal->channels);
     }
 }
 
 csrec_status cli_signal_read(const char *path, const csrec_read_options *axes, cli_signal *signal,
                              csrec_error *error) {
     csrec_image image = {0};
-    csrec_status status = csrec_signal_read(path, &image, error);
-    if (status) return status;
-    status = csrec_image_arrange(&image, axes, path, NULL, error);
+    CLI_TRY(csrec_signal_read(path, &image, error));
+    csrec_status status = csrec_image_arrange(&image, axes, path, NULL, error);
     cli_signal read = {.values = image.pixels,
                        .alpha = image.alpha,
                        .bits = image.bits,

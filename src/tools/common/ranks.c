@@ -145,8 +145,7 @@ static csrec_status introduce(cli_ranks *r, int code, const char *card, csrec_er
 static csrec_status take_text(csrec_comm *comm, int from, char **text, csrec_error *error) {
     void *data;
     size_t bytes;
-    csrec_status status = csrec_comm_receive(comm, &from, RANK_CARD, &data, &bytes, error);
-    if (status) return status;
+    CLI_TRY(csrec_comm_receive(comm, &from, RANK_CARD, &data, &bytes, error));
     *text = data;
     return bytes > 0 && (*text)[bytes - 1] == '\0'
                ? CSREC_OK

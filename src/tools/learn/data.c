@@ -140,8 +140,7 @@ static csrec_status open_array(cli_data_file *file, const cli_data_options *o, c
 static csrec_status data_file_open(cli_data_file *file, const cli_data_options *options,
                                    csrec_error *error) {
     bool array = cli_format_has(csrec_format_of(file->path), CSREC_USE_ROWS);
-    csrec_status status = array ? open_array(file, options, error) : open_picture(file, error);
-    if (status) return status;
+    CLI_TRY(array ? open_array(file, options, error) : open_picture(file, error));
     if (options->gray && file->stored != 1 && file->stored != 3)
         return cli_fail(error, CSREC_DATA, "%.300s: --gray needs 3 channels", file->path);
     file->channels = options->gray ? 1 : file->stored;
@@ -154,13 +153,6 @@ void cli_data_file_close(cli_data_file *file) {
     csrec_rows_close(file->rows_file);
     free(file->path);
     *file = (cli_data_file){0};
-}
-
-/* Luminance of ITU-R BT.601. */
-static void make_gray(int64_t entries, float *values) {
-    for (int64_t i = 0; i < entries / 3; i++)
-        values[i] =
-            0.299f * values[3 * i] + 0.587f * values[3 * i + 1] + 0.114f * values[3 * i + 2];
 }
 
 static csrec_status read_picture(const cli_data_file *file, float *to, csrec_error *error) {
@@ -183,7 +175,9 @@ static csrec_status data_file_picture(const cli_data_file *file, int64_t number,
         file->rows_file ? file->rows_data.read(file->rows_data.context, number * file->rows_each,
                                                file->rows_each, to, error)
                         : read_picture(file, to, error);
-    if (!status && gray && file->stored == 3) make_gray(file->entries, to);
+    /* Luminance of ITU-R BT.601. */
+    for (int64_t i = 0; i < file->entries / 3 && !status && gray && file->stored == 3; i++)
+        to[i] = 0.299f * to[3 * i] + 0.587f * to[3 * i + 1] + 0.114f * to[3 * i + 2];
     return status;
 }
 
@@ -222,8 +216,7 @@ static csrec_status read_row(cli_data *d, int64_t row, int *at, float *to, csrec
     while (row >= d->files[*at].first_row + d->files[*at].rows) ++*at;
     const cli_data_file *file = &d->files[*at];
     int64_t inside = row - file->first_row;
-    csrec_status status = hold_picture(d, file, inside / file->patches, error);
-    if (status) return status;
+    CLI_TRY(hold_picture(d, file, inside / file->patches, error));
     if (d->patch[0])
         cut_patch(d, file, inside % file->patches, to);
     else
@@ -237,8 +230,7 @@ static csrec_status read_rows(void *context, int64_t first, int64_t count, float
     int at = 0;
     for (int64_t i = 0; i < count; i++) {
         int64_t row = d->picked.n ? d->picked.index[first + i] : first + i;
-        csrec_status status = read_row(d, row, &at, X + i * d->data.n, error);
-        if (status) return status;
+        CLI_TRY(read_row(d, row, &at, X + i * d->data.n, error));
     }
     return CSREC_OK;
 }
@@ -277,8 +269,7 @@ static csrec_status check_alike(const cli_data *d, const cli_data_file *file, cs
 
 static csrec_status open_file(cli_data *d, int i, csrec_error *error) {
     cli_data_file *file = &d->files[i];
-    csrec_status status = data_file_open(file, d->options, error);
-    if (status) return status;
+    CLI_TRY(data_file_open(file, d->options, error));
     file->patches = 1;
     if (d->patch[0]) {
         file->across = patches_along(file->width, d->patch[1], d->stride);

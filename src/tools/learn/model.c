@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* model.c - the files of a learner: its model and a plot of it; cslearn info describes a model. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "learn.h"
@@ -50,10 +49,6 @@ typedef struct sheet {
     csrec_image image;
 } sheet;
 
-static uint8_t tone(double share) {
-    return (uint8_t)lround(255.0 * fmin(fmax(share, 0.0), 1.0));
-}
-
 /* Vector number i, value v at (v - low) / (high - low). */
 static void draw(sheet *s, int64_t i, const double *values, double low, double high) {
     int64_t across = s->image.pixels.shape.dim[1];
@@ -65,7 +60,7 @@ static void draw(sheet *s, int64_t i, const double *values, double low, double h
                 double v = values[(y / s->zoom * s->width + x / s->zoom) * s->channels + c];
                 ((uint8_t *)
                      s->image.pixels.data)[((top + y) * across + left + x) * s->channels + c] =
-                    tone((v - low) / (high - low));
+                    (uint8_t)lround(255.0 * fmin(fmax((v - low) / (high - low), 0.0), 1.0));
             }
 }
 
@@ -119,8 +114,7 @@ csrec_status cli_plot_components(csrec_files *files, const char *path, const csr
     int64_t count = 1 + csrec_model_array(model, "variances")->count;
     if (count > MOST) count = MOST;
     sheet s = {.height = size[0], .width = size[1], .channels = channels};
-    csrec_status status = open_sheet(&s, count, path, error);
-    if (status) return status;
+    CLI_TRY(open_sheet(&s, count, path, error));
     draw_all(&s, model, count);
     return write_sheet(files, &s, path, error);
 }

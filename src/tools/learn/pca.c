@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pca.c - principal components of pictures, patches and rows. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "learn.h"
 #include "tools/common/progress.h"

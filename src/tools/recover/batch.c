@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* batch.c - recovers every input of a command line; failures are listed and stop no others. */
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -272,9 +271,8 @@ static csrec_status add_tally(batch *b, int from, csrec_error *error) {
     b->interrupted = b->interrupted || tally[3];
     b->stdout_lost = b->stdout_lost || tally[4];
     if (tally[2] < 0 || tally[2] > all - before) return lost_count(from, error);
-    status = csrec_comm_take(b->request->comm, &from, RANK_FAILED, b->failed + before,
-                             (size_t)tally[2] * sizeof *b->failed, error);
-    if (status) return status;
+    CLI_TRY(csrec_comm_take(b->request->comm, &from, RANK_FAILED, b->failed + before,
+                            (size_t)tally[2] * sizeof *b->failed, error));
     b->n_failed += tally[2];
     for (int i = before; i < b->n_failed; i++)
         if (b->failed[i] < 0 || b->failed[i] >= all) return lost_count(from, error);

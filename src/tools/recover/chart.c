@@ -5,7 +5,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Residual or PSNR, without steps where it is unknown or not finite. */
@@ -234,8 +233,7 @@ static bool make_errors(const cli_job *job, cli_chart *chart) {
  * cli_result_charts. */
 static int make_lines(const cli_job *job, cli_chart charts[CLI_JOB_LINES]) {
     int n = 1 + (job->result.truth || job->result.uncertainty);
-    bool made = make_values(job, &charts[0]) && (n == 1 || make_errors(job, &charts[1]));
-    if (made) return n;
+    if (make_values(job, &charts[0]) && (n == 1 || make_errors(job, &charts[1]))) return n;
     while (n > 0) cli_chart_clear(&charts[--n]);
     return -1;
 }

@@ -19,11 +19,10 @@ const char *cli_simple_words(const cli_job *job) {
 
 /* About a second for a million values; of larger signals the page goes without it. */
 static bool is_comparable(const cli_job *job) {
-    const int64_t most = (int64_t)1 << 22;
     return job->out.page && job->result.signal && cli_job_has_points(job) && !job->a->labels &&
            !cli_job_is_empty(job) && !cli_interrupted() &&
            job->result.report.outcome != CSREC_INTERRUPTED &&
-           cli_signal_values(&job->in.measurement) <= most;
+           cli_signal_values(&job->in.measurement) <= (int64_t)1 << 22;
 }
 
 /* Linear of one axis, harmonic of more: what a reader would do without this program. */
@@ -264,10 +263,9 @@ csrec_status cli_page_worst(const cli_job *job, const cli_view *view, cli_window
     *window = (cli_window){.side = shorter / 4 < MOST ? shorter / 4 : MOST};
     if (window->side < LEAST || !(r->truth || r->uncertainty)) return CSREC_OK;
     whole.factor = 1;
-    csrec_status status = cli_plane_errors(
-        &job->in.measurement, &whole, r->truth ? r->signal : r->uncertainty, r->truth, &errors);
-    if (status) return status;
-    status = find_in(&errors, window);
+    CLI_TRY(cli_plane_errors(&job->in.measurement, &whole, r->truth ? r->signal : r->uncertainty,
+                             r->truth, &errors));
+    csrec_status status = find_in(&errors, window);
     cli_plane_clear(&errors);
     return status;
 }

@@ -2,7 +2,6 @@
 /* facts.c - describes a recovery in words: command, settings, seconds; a measurement as text or
  * JSON; warnings: what lets a result be worthless; remarks: what else to know of it. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "page.h"

@@ -104,8 +104,7 @@ static int add_input(const cli_request *request, const char *input, cli_operands
     if (!folder && !append(all, strdup(input))) return cli_failure(request->tool, "out of memory");
     if (!folder) return CLI_CONTINUE;
     cli_operands listed = {0};
-    bool well = list_folder(input, &listed);
-    int code = well ? CLI_CONTINUE : folder_failed(request->tool, input);
+    int code = list_folder(input, &listed) ? CLI_CONTINUE : folder_failed(request->tool, input);
     for (int i = 0; i < listed.n; i++)
         if (code != CLI_CONTINUE)
             free((char *)listed.text[i]);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* job.c - a recovery: load, recover, write. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

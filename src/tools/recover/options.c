@@ -80,8 +80,7 @@ const char *cli_basis_name(int i) {
 
 static const char *topic_of(int i) {
     csrec_method method;
-    const bool known = csrec_method_info(i, &method) && method.topic;
-    return known ? method.topic : "other things";
+    return (csrec_method_info(i, &method) && method.topic) ? method.topic : "other things";
 }
 
 static void print_methods(FILE *out, const char *topic) {

@@ -36,13 +36,6 @@ static void put_object(const cli_page *p) {
     if (m->channels > 1) fprintf(p->file, " with %lld channels", (long long)m->channels);
 }
 
-static void put_samples(const cli_page *p) {
-    const csrec_measurement *m = &p->job->in.measurement;
-    const int64_t entries = cli_entries(m);
-    fprintf(p->file, " from %lld samples, %.3g %% of its positions: ", (long long)m->n,
-            100.0 * (double)m->n / (double)entries);
-}
-
 /* In units of the samples, and as a PSNR, which an error of 0 does not have. */
 static void put_expected(const cli_page *p) {
     double error = p->job->result.expected;
@@ -75,13 +68,6 @@ static void put_list(const cli_page *p, const char *kind, const cli_sentences *s
     fprintf(p->file, "<ul class=\"%s\">\n", kind);
     for (int i = from; i < s->n; i++) put_element(p, "li", s->text[i]);
     fputs("</ul>\n", p->file);
-}
-
-static void put_units(const cli_page *p) {
-    const double *scale = p->job->in.tones.scale;
-    fputs("<p class=\"units\">Errors are root mean squares in units of the samples", p->file);
-    if (scale[0] != scale[1]) fprintf(p->file, ", which reach from %g to %g", scale[0], scale[1]);
-    fputs("; in dB (PSNR), more is better.</p>\n", p->file);
 }
 
 /* A row of a number of the recovery and of the other; NAN: not known. */
@@ -126,7 +112,10 @@ static void put_score_table(const cli_page *p) {
     fputs("</tr>\n", p->file);
     put_all_scores(p);
     fputs("</table>\n", p->file);
-    put_units(p);
+    const double *scale = p->job->in.tones.scale;
+    fputs("<p class=\"units\">Errors are root mean squares in units of the samples", p->file);
+    if (scale[0] != scale[1]) fprintf(p->file, ", which reach from %g to %g", scale[0], scale[1]);
+    fputs("; in dB (PSNR), more is better.</p>\n", p->file);
 }
 
 void cli_page_scores(const cli_page *p) {
@@ -165,7 +154,9 @@ static const char *opening(const cli_page *p) {
 static void put_verdict(const cli_page *p) {
     fprintf(p->file, "<p class=\"verdict\" id=\"verdict\">%s ", opening(p));
     put_object(p);
-    put_samples(p);
+    const csrec_measurement *m = &p->job->in.measurement;
+    fprintf(p->file, " from %lld samples, %.3g %% of its positions: ", (long long)m->n,
+            100.0 * (double)m->n / (double)cli_entries(m));
     put_expected(p);
     put_true(p);
     fputs(".</p>\n", p->file);
@@ -304,14 +295,6 @@ static void put_stages(const cli_page *p) {
     close_section(p);
 }
 
-static void put_command(const cli_page *p) {
-    open_section(p, "command", "Command to repeat this");
-    fputs("<pre tabindex=\"0\" role=\"group\" aria-labelledby=\"command\"><code>", p->file);
-    cli_html_text(p->file, p->job->out.command);
-    fputs("</code></pre>\n", p->file);
-    close_section(p);
-}
-
 /* The page's facts as --json prints them, on one line. */
 static csrec_status put_json(const cli_page *p) {
     cli_text text;
@@ -373,7 +356,11 @@ static csrec_status put_page(const cli_page *p) {
     put_stages(p);
     fputs("</div>\n", p->file);
     if (!status) status = put_downloads(p);
-    put_command(p);
+    open_section(p, "command", "Command to repeat this");
+    fputs("<pre tabindex=\"0\" role=\"group\" aria-labelledby=\"command\"><code>", p->file);
+    cli_html_text(p->file, p->job->out.command);
+    fputs("</code></pre>\n", p->file);
+    close_section(p);
     put_foot(p);
     return status;
 }

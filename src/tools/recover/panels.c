@@ -33,8 +33,7 @@ static double ratio_of(double height, double width) {
 static csrec_status open_panel(const cli_page *p, const panel *own, const csrec_image *image) {
     uint8_t *bytes = NULL;
     size_t n = 0;
-    csrec_status status = csrec_image_encode(image, &bytes, &n, p->error);
-    if (status) return status;
+    CLI_TRY(csrec_image_encode(image, &bytes, &n, p->error));
     fprintf(p->file, "<figure id=\"%s\"%s>\n<div class=\"frame\" style=\"--ratio:%.6g\">", own->id,
             own->look ? " data-look=\"1\"" : "",
             ratio_of((double)image->pixels.shape.dim[0], (double)image->pixels.shape.dim[1]));
@@ -79,9 +78,8 @@ static csrec_status get_plane(const cli_page *p, const cli_view *view, const dou
 /* Clear both, whatever it returns. */
 static csrec_status get_tones(const cli_page *p, const cli_view *view, const double *signal,
                               cli_plane *plane, csrec_image *image) {
-    csrec_status status = get_plane(p, view, signal, plane);
-    if (!status && cli_plane_tones(plane, view, image)) status = cli_page_no_memory(p);
-    return status;
+    CLI_TRY(get_plane(p, view, signal, plane));
+    return cli_plane_tones(plane, view, image) ? cli_page_no_memory(p) : CSREC_OK;
 }
 
 /* signal NULL: the samples. levels NULL: without values. */
@@ -226,15 +224,6 @@ static void put_tools(const cli_page *p) {
           p->file);
 }
 
-static void put_compare(const cli_page *p) {
-    fputs("<figure id=\"compare\" hidden=\"hidden\">\n<div class=\"frame\"></div>\n<figcaption>\n"
-          "<input type=\"range\" id=\"cut\" min=\"0\" max=\"100\" value=\"50\" "
-          "aria-label=\"Where the recovery begins\"/>\n"
-          "<span class=\"sides\"><label>Left: <select id=\"left\"></select></label>"
-          "<span>Right: Recovery</span></span>\n</figcaption>\n</figure>\n",
-          p->file);
-}
-
 static void put_notes(const cli_page *p, const cli_view *view) {
     const csrec_measurement *m = &p->job->in.measurement;
     const double ratio = (double)view->width / (double)view->height;
@@ -282,25 +271,26 @@ static csrec_status put_all(const cli_page *p, const cli_view *view) {
     return status;
 }
 
-/* Axes before those of the plane, for the script to tell where the pointer is. */
-static void put_place(const cli_page *p, const cli_view *view) {
-    const csrec_shape *shape = &p->job->in.measurement.shape;
-    fprintf(p->file, "<div id=\"pictures\" data-factor=\"%lld\" data-plane=\"",
-            (long long)view->factor);
-    for (int a = 0; a < shape->dims - 2; a++)
-        fprintf(p->file, "%lld, ", (long long)shape->dim[a] / 2);
-    fputs("\">\n", p->file);
-}
-
 csrec_status cli_page_panels(const cli_page *p) {
     const cli_result *r = &p->job->result;
     cli_view view;
     cli_view_of(p->job, &view);
     const int count = 1 + cli_job_has_points(p->job) + (r->simple.signal != NULL) +
                       (r->truth ? 2 : 0) + (r->uncertainty != NULL);
-    put_place(p, &view);
+    /* Axes before those of the plane, for the script to tell where the pointer is. */
+    const csrec_shape *shape = &p->job->in.measurement.shape;
+    fprintf(p->file, "<div id=\"pictures\" data-factor=\"%lld\" data-plane=\"",
+            (long long)view.factor);
+    for (int a = 0; a < shape->dims - 2; a++)
+        fprintf(p->file, "%lld, ", (long long)shape->dim[a] / 2);
+    fputs("\">\n", p->file);
     fputs("<div class=\"lead\">\n", p->file);
-    put_compare(p);
+    fputs("<figure id=\"compare\" hidden=\"hidden\">\n<div class=\"frame\"></div>\n<figcaption>\n"
+          "<input type=\"range\" id=\"cut\" min=\"0\" max=\"100\" value=\"50\" "
+          "aria-label=\"Where the recovery begins\"/>\n"
+          "<span class=\"sides\"><label>Left: <select id=\"left\"></select></label>"
+          "<span>Right: Recovery</span></span>\n</figcaption>\n</figure>\n",
+          p->file);
     cli_page_scores(p);
     fputs("</div>\n", p->file);
     put_notes(p, &view);

@@ -154,12 +154,6 @@ static void json_iterations(cli_json *json, const cli_job *job) {
     cli_json_real(json, "residual", r->residual);
 }
 
-static void json_devices(cli_json *json, const csrec_recover_report *r) {
-    int64_t device[CSREC_DEVICES_MOST];
-    for (int i = 0; i < r->n_devices; i++) device[i] = r->device[i];
-    cli_json_integers(json, "devices", r->n_devices, device);
-}
-
 static void json_recovery(cli_json *json, const cli_job *job) {
     const csrec_recover_options *o = &job->setup.plan.options;
     const csrec_recover_report *r = &job->result.report;
@@ -177,7 +171,9 @@ static void json_recovery(cli_json *json, const cli_job *job) {
     if (csrec_noise_text(&job->in.law, law)) cli_json_text(json, "law", law);
     cli_json_integer(json, "outliers_dropped", job->in.dropped);
     cli_json_text(json, "backend", r->backend);
-    json_devices(json, r);
+    int64_t device[CSREC_DEVICES_MOST];
+    for (int i = 0; i < r->n_devices; i++) device[i] = r->device[i];
+    cli_json_integers(json, "devices", r->n_devices, device);
     cli_json_text(json, "choice", r->choice);
     cli_json_text(json, "curve", csrec_curve_name(r->curve));
     cli_json_text(json, "curve_choice", r->curve_choice);
@@ -266,14 +262,6 @@ static void json_sentences(cli_json *json, const char *key, cli_sentences s) {
     cli_json_texts(json, key, s.n, texts);
 }
 
-static void json_words(cli_json *json, const cli_job *job) {
-    json_sentences(json, "warnings", cli_job_warnings(job));
-    json_sentences(json, "remarks", cli_job_remarks(job));
-    cli_json_texts(json, "notes", *job->in.facts.note != '\0',
-                   (const char *[]){job->in.facts.note});
-    cli_json_text(json, "command", job->out.command);
-}
-
 void cli_job_json(const cli_job *job, cli_json *json) {
     cli_json_integers(json, "shape", job->in.measurement.shape.dims, job->in.measurement.shape.dim);
     cli_placement_json(&job->in.placement, json);
@@ -307,5 +295,9 @@ void cli_job_json(const cli_job *job, cli_json *json) {
     cli_json_text(json, "report", job->written.page ? job->out.page : NULL);
     cli_json_text(json, "plot", job->written.plot ? job->out.plot : NULL);
     cli_json_text(json, "uncertainty", job->written.map ? job->out.map : NULL);
-    json_words(json, job);
+    json_sentences(json, "warnings", cli_job_warnings(job));
+    json_sentences(json, "remarks", cli_job_remarks(job));
+    cli_json_texts(json, "notes", *job->in.facts.note != '\0',
+                   (const char *[]){job->in.facts.note});
+    cli_json_text(json, "command", job->out.command);
 }

@@ -82,8 +82,7 @@ static bool take(frames *f) {
     csrec_status status = csrec_sequence_take(f->sequence, job->result.signal,
                                               job->result.uncertainty, &report, &error);
     cli_progress_finish(f->b->progress);
-    const csrec_status known = status ? status : check_known(job, &error);
-    (void)cli_job_take(job, known, &report, &error);
+    (void)cli_job_take(job, status ? status : check_known(job, &error), &report, &error);
     memmove(f->waiting, f->waiting + 1, (size_t)--f->n * sizeof *f->waiting);
     cli_batch_finish(f->b, job);
     return !status;

@@ -98,8 +98,7 @@ static double now(void) {
 static bool wait_for(const connection *c, int file, short event, bool for_ever) {
     enum { STEP = 200 };
     for (;;) {
-        struct pollfd p = {file, event, 0};
-        const int ready = poll(&p, 1, STEP);
+        const int ready = poll(&(struct pollfd){file, event, 0}, 1, STEP);
         if (cli_interrupted()) return false;
         if (ready > 0) return true;
         if (ready < 0 && errno != EINTR) return false;
@@ -190,8 +189,7 @@ static void greet(server *s, int file) {
         "{\"ok\":false,\"error\":\"too many clients; try again later\",\"arrays\":[]}\n";
     pthread_t thread;
     connection *c = calloc(1, sizeof *c);
-    const bool room = c && has_room(s);
-    if (room) {
+    if (c && has_room(s)) {
         *c = (connection){.of = s, .in = file, .out = file, .is_socket = true};
         if (pthread_create(&thread, NULL, talk_to_socket, c) == 0) {
             pthread_detach(thread);

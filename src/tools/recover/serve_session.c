@@ -210,11 +210,10 @@ static csrec_status do_open(request *r) {
     bool frames = false;
     double *allowed = NULL;
     if (c->session) return cli_fail(&r->error, CSREC_ARGUMENT, "a session is open; close it first");
-    csrec_status status = get_form(r, &s, &frames);
-    if (status) return status;
+    CLI_TRY(get_form(r, &s, &frames));
     csrec_measurement form = {.shape = s.shape, .channels = s.channels, .sigma = s.sigma};
     c->opened = json_incref(r->message->line);
-    status = get_guides(r, &form);
+    csrec_status status = get_guides(r, &form);
     if (!status) status = get_values(r, "allowed", entries_of(&s.shape), &allowed);
     if (!status) status = choose(r, &s, &form, frames, &o);
     uint8_t *bits = (uint8_t *)allowed; /* in place */
@@ -379,8 +378,7 @@ static csrec_status run(request *r) {
     while (name && k < COMMANDS && strcmp(commands[k].name, name) != 0) k++;
     if (!name || k == COMMANDS)
         return refuse(r, "do", "open, add, picture, expected, next, frame, save, load or close");
-    csrec_status status = check_names(r, commands[k].fields, commands[k].arrays);
-    if (status) return status;
+    CLI_TRY(check_names(r, commands[k].fields, commands[k].arrays));
     if (!r->client->session && !commands[k].always)
         return cli_fail(&r->error, CSREC_ARGUMENT, "no session is open; open one first");
     return commands[k].run(r);

@@ -65,13 +65,6 @@ static csrec_status recover_together(cli_job *const *jobs, int n, csrec_recover_
     return status;
 }
 
-/* Magnitudes are what is shown and compared. */
-static void take_magnitudes(cli_job *job) {
-    const int64_t n = cli_signal_values(&job->in.measurement) * cli_job_slices(job);
-    for (int64_t i = 0; i < n && job->result.pairs; i++)
-        job->result.signal[i] = hypot(job->result.pairs[2 * i], job->result.pairs[2 * i + 1]);
-}
-
 static void take_quality(cli_job *job) {
     if (!job->result.truth ||
         !cli_quality_of(&job->in.measurement, &job->in.tones, job->result.truth, job->result.signal,
@@ -104,7 +97,10 @@ static void announce(const cli_job *job) {
 }
 
 static csrec_status take_all(cli_job *job, csrec_error *error) {
-    take_magnitudes(job);
+    /* Magnitudes are what is shown and compared. */
+    const int64_t n = cli_signal_values(&job->in.measurement) * cli_job_slices(job);
+    for (int64_t i = 0; i < n && job->result.pairs; i++)
+        job->result.signal[i] = hypot(job->result.pairs[2 * i], job->result.pairs[2 * i + 1]);
     check_history(job);
     cli_job_expect(job);
     cli_job_compare(job);
@@ -327,9 +323,8 @@ static void convert(const writer *w, int64_t count, const double *values, void *
 
 static csrec_status take(void *context, csrec_slab slab, void *to, csrec_error *error) {
     writer *w = context;
-    csrec_status status = make_room(w, slab.count * w->row, error);
-    if (status) return status;
-    status = csrec_slabs_take(w->job->large.slabs, slab, w->values, error);
+    CLI_TRY(make_room(w, slab.count * w->row, error));
+    csrec_status status = csrec_slabs_take(w->job->large.slabs, slab, w->values, error);
     if (status)
         name_input(w->job, error);
     else
@@ -340,8 +335,7 @@ static csrec_status take(void *context, csrec_slab slab, void *to, csrec_error *
 static csrec_status put(void *context, int64_t first, int64_t count, const double *values,
                         csrec_error *error) {
     writer *w = context;
-    csrec_status status = make_room(w, count, error);
-    if (status) return status;
+    CLI_TRY(make_room(w, count, error));
     convert(w, count, values, w->values);
     return csrec_parts_put(w->parts, first, count, w->values, error);
 }

@@ -65,12 +65,6 @@ static int64_t entry_of(const cli_view *view, int64_t place) {
     return view->base + place / view->width * view->row + place % view->width;
 }
 
-/* The place of an entry; -1: it is outside. */
-static int64_t place_of(const cli_view *view, int64_t entry) {
-    const int64_t at = entry - view->base, y = at / view->row, x = at % view->row;
-    return at >= 0 && y < view->height && x < view->width ? y * view->width + x : -1;
-}
-
 /* Pixel of the picture that a pixel of the plane belongs to. */
 static int64_t pixel_of(const cli_view *view, const cli_plane *plane, int64_t place) {
     return place / view->width / view->factor * plane->width + place % view->width / view->factor;
@@ -89,10 +83,11 @@ static void divide(cli_plane *plane) {
 }
 
 csrec_status cli_plane_samples(const csrec_measurement *m, const cli_view *view, cli_plane *plane) {
-    csrec_status status = create(view, view->shown, plane);
-    if (status) return status;
+    CLI_TRY(create(view, view->shown, plane));
     for (int64_t i = 0; i < m->n; i++) {
-        int64_t place = place_of(view, m->index[i]);
+        /* The place of an entry; -1: it is outside. */
+        const int64_t at = m->index[i] - view->base, y = at / view->row, x = at % view->row;
+        int64_t place = at >= 0 && y < view->height && x < view->width ? y * view->width + x : -1;
         if (place >= 0) add(plane, pixel_of(view, plane, place), m->y + i * m->channels);
     }
     divide(plane);
@@ -102,8 +97,7 @@ csrec_status cli_plane_samples(const csrec_measurement *m, const cli_view *view,
 csrec_status cli_plane_signal(const csrec_measurement *m, const cli_view *view,
                               const double *signal, cli_plane *plane) {
     int64_t channels = m->channels;
-    csrec_status status = create(view, view->shown, plane);
-    if (status) return status;
+    CLI_TRY(create(view, view->shown, plane));
     for (int64_t place = 0; place < view->height * view->width; place++)
         add(plane, pixel_of(view, plane, place), signal + entry_of(view, place) * channels);
     divide(plane);
@@ -119,8 +113,7 @@ csrec_status cli_plane_errors(const csrec_measurement *m, const cli_view *view, 
                               const double *b, cli_plane *plane) {
     const int64_t channels = m->channels, n = view->height * view->width * channels;
     double unit = DBL_MIN; /* in which no square overflows */
-    csrec_status status = create(view, 1, plane);
-    if (status) return status;
+    CLI_TRY(create(view, 1, plane));
     for (int64_t i = 0; i < n; i++)
         unit = fmax(unit, difference(a, b, entry_of(view, i / channels) * channels + i % channels));
     for (int64_t i = 0; i < n; i++) {

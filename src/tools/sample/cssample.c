@@ -213,11 +213,6 @@ static int drop_transparent(const arguments *a, const cli_signal *signal,
     return CLI_CONTINUE;
 }
 
-/* Samples are doubles in memory; the file's 64-bit integers must fit in them. */
-static bool is_exact(csrec_dtype dtype, double value) {
-    return (dtype != CSREC_I64 && dtype != CSREC_U64) || fabs(value) <= 0x1p53;
-}
-
 static int take_values(const arguments *a, const cli_signal *signal,
                        csrec_measurement *measurement) {
     int64_t channels = signal->channels;
@@ -231,7 +226,9 @@ static int take_values(const arguments *a, const cli_signal *signal,
             if (!isfinite(value))
                 return cli_failure(&tool, "%s: entry %lld is %s; put finite values there", a->input,
                                    (long long)place, isnan(value) ? "nan" : "infinite");
-            if (!is_exact(signal->values.dtype, value))
+            /* Samples are doubles in memory; the file's 64-bit integers must fit in them. */
+            if ((signal->values.dtype == CSREC_I64 || signal->values.dtype == CSREC_U64) &&
+                !(fabs(value) <= 0x1p53))
                 return cli_failure(&tool, "%s: entry %lld is beyond 2^53; convert to float64",
                                    a->input, (long long)place);
             if (a->noise > 0.0)

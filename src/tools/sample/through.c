@@ -210,13 +210,12 @@ static csrec_status choose_rows(const arguments *a, const cli_signal *signal, cs
                                 csrec_error *error) {
     int64_t all;
     csrec_sampling sampling = {0};
-    csrec_status status = csrec_measurement_rows(m, &all, error);
-    if (status) return status;
+    CLI_TRY(csrec_measurement_rows(m, &all, error));
     int64_t count = a->count > 0 ? a->count : llround(a->rate * (double)signal->entries);
     if ((a->rate == 0.0 && a->count == 0) || is_named(a, "matrix")) count = all;
     if (count < 1) count = 1;
     csrec_row_choice rows = count == all ? CSREC_ROWS_UNIFORM : rows_of(a, &m->shape);
-    status = csrec_sampling_rows(m, rows, count, a->seed, &sampling, error);
+    csrec_status status = csrec_sampling_rows(m, rows, count, a->seed, &sampling, error);
     m->index = sampling.index;
     m->n = sampling.n;
     return status;
