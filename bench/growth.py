@@ -13,6 +13,7 @@ that a long run can be made in pieces. --build is the folder of the tools (defau
 --draw FOLDER draws the plots of docs/growth.md from the JSON, and measures nothing."""
 import json
 import math
+import re
 import statistics
 import subprocess
 import sys
@@ -120,8 +121,11 @@ def line(series, what, how, runner, share):
 def measure(arguments, machines):
     ask = [Path(arguments.build) / "csrecover", "--list-devices"]
     on_gpu = arguments.backend == "cuda"
-    device = subprocess.run(ask, capture_output=True, text=True).stdout.strip() if on_gpu else ""
-    machine = {**common.describe(arguments.build), "device": device}
+    there = subprocess.run(ask, capture_output=True, text=True, check=True).stdout
+    gpu = re.search(r"^cuda\S*: ([^,\n]*),", there, re.M)
+    if on_gpu and not gpu:
+        sys.exit(f"growth.py: no device: {there.strip()}")
+    machine = {**common.describe(arguments.build), "device": gpu.group(1) if on_gpu else ""}
     same = [m for m in machines if all(m["machine"][k] == machine[k] for k in NAME)]
     others = [m for m in machines if m not in same]
     rows = {tuple(r[key] for key in ROW): r for m in same for r in m["rows"]}
