@@ -58,6 +58,7 @@ typedef struct csrec_dct_pass {
     const float *picture;   /* [step * step][plane] */
     float *sum;             /* the same: blocks are added here */
     const float *valid;     /* [blocks + lanes] 1, or 0 where a block wraps around */
+    int64_t from, to;       /* cells that are added to, by all blocks that reach them */
     float threshold[2][2];  /* in units of X: [u > 0][v > 0] */
     float less[2][2];       /* subtracted from surviving coefficients */
     void *work;             /* [block * block] vectors, as aligned as they are long */

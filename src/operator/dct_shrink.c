@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/threads.h"
 
 /* Positions along an axis: the signal starts `step - 1` pixels into the cells, so that blocks
  * cover it at any offset. */
@@ -25,6 +26,7 @@ typedef struct state {
     int64_t planes;                                           /* floats in all of them */
     const double *y;
     int64_t *at; /* [m] addresses of the samples */
+    int threads;
 } state;
 
 static bool suits(const csrec_dct *d) {
@@ -57,8 +59,8 @@ static csrec_status dct_shrink_allocate(state *s) {
     CSREC_ZEROS(&s->pool, s->memory, 4 * s->planes + p->plane);
     CSREC_TAKE(&s->pool, s->at, d->mask.m);
     const size_t vector = CSREC_DCT_LANES * sizeof *s->memory; /* stacks of threads may be small */
-    p->work =
-        csrec_pool_keep(&s->pool, aligned_alloc(vector, vector * (size_t)(d->block * d->block)));
+    p->work = csrec_pool_keep(
+        &s->pool, aligned_alloc(vector, vector * (size_t)(s->threads * d->block * d->block)));
     if (csrec_pool_status(&s->pool)) return CSREC_MEMORY;
     s->picture = s->memory;
     s->sum = s->picture + s->planes;
@@ -103,6 +105,14 @@ static void fill(state *s, const double *y, const double *start) {
     }
 }
 
+/* A thread computes the blocks of some lines of cells before its own once more. */
+static int threads_for(const csrec_operator *A) {
+    const csrec_dct *d = A->data;
+    const int64_t most = d->axis[1].extent / (16 * d->block);
+    const int threads = A->threads > 1 && most > 1 ? csrec_threads(A->threads) : 1;
+    return threads < most || threads == 1 ? threads : (int)most;
+}
+
 static csrec_status dct_shrink_create(const csrec_operator *A, const double *y, const double *start,
                                       void **data) {
     if (!suits(A->data)) return CSREC_UNSUPPORTED;
@@ -110,6 +120,7 @@ static csrec_status dct_shrink_create(const csrec_operator *A, const double *y, 
     if (!s) return CSREC_MEMORY;
     s->d = A->data;
     s->simd = CSREC_CPU_CHOOSE(csrec_dct);
+    s->threads = threads_for(A);
     s->y = y;
     csrec_status status = dct_shrink_allocate(s);
     if (status) {
@@ -132,21 +143,31 @@ static void count_cover(const csrec_dct_pass *p, int offset, lattice *axis) {
         if (axis->share[i] > 0.0f) axis->share[i] = 2.0f / ((float)p->block * axis->share[i]);
 }
 
-static void blend_planes(state *s, const csrec_shrink_step *step) {
+/* A line of cells of a plane. */
+static void blend_line(const state *s, const csrec_shrink_step *step, int64_t plane, int64_t line) {
     const csrec_dct_pass *p = &s->pass;
-    csrec_dct_blend b = {
-        .n = p->across, .relax = (float)step->relax, .impose = (float)step->impose};
-    for (int64_t plane = 0; plane < (int64_t)p->step * p->step; plane++)
-        for (int64_t line = 0; line < s->axis[0].cells; line++) {
-            int64_t at = plane * p->plane + line * p->across;
-            b.down = s->axis[0].share[plane / p->step * s->axis[0].cells + line];
-            b.share = s->axis[1].share + plane % p->step * s->axis[1].cells;
-            b.sampled = s->sampled + at;
-            b.target = s->target + at;
-            b.sum = s->sum + at;
-            b.u = s->picture + at;
-            s->simd->blend(&b);
-        }
+    const int64_t at = plane * p->plane + line * p->across;
+    const csrec_dct_blend b = {.n = p->across,
+                               .relax = (float)step->relax,
+                               .impose = (float)step->impose,
+                               .down = s->axis[0].share[plane / p->step * s->axis[0].cells + line],
+                               .share = s->axis[1].share + plane % p->step * s->axis[1].cells,
+                               .sampled = s->sampled + at,
+                               .target = s->target + at,
+                               .sum = s->sum + at,
+                               .u = s->picture + at};
+    s->simd->blend(&b);
+}
+
+/* Blocks are added to a thread's own cells alone, in the order of their positions. */
+static void add_blocks(const state *s, int part) {
+    csrec_dct_pass p = s->pass;
+    p.from = s->axis[0].cells * part / s->threads * p.across;
+    p.to = part + 1 < s->threads ? s->axis[0].cells * (part + 1) / s->threads * p.across : p.plane;
+    p.work = (float *)s->pass.work + (int64_t)part * p.block * p.block * CSREC_DCT_LANES;
+    for (int64_t plane = 0; plane < (int64_t)p.step * p.step; plane++)
+        memset(s->sum + plane * p.plane + p.from, 0, (size_t)(p.to - p.from) * sizeof *s->sum);
+    s->simd->pass(&p);
 }
 
 /* A sequence of offsets that covers the square evenly (Roberts's, from the plastic number). */
@@ -173,9 +194,11 @@ static csrec_status take_step(void *data, const csrec_shrink_step *step) {
     set_thresholds(&s->pass, step);
     count_cover(&s->pass, s->pass.down, &s->axis[0]);
     count_cover(&s->pass, s->pass.right, &s->axis[1]);
-    memset(s->sum, 0, (size_t)s->planes * sizeof *s->sum);
-    s->simd->pass(&s->pass);
-    blend_planes(s, step);
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int part = 0; part < s->threads; part++) add_blocks(s, part);
+    const int64_t lines = s->axis[0].cells, all = lines * s->pass.step * s->pass.step;
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int64_t k = 0; k < all; k++) blend_line(s, step, k / lines, k % lines);
     return CSREC_OK;
 }
 

@@ -96,9 +96,16 @@ INLINE int64_t place(const csrec_dct_pass *p, int i, int j, int64_t k) {
     return ((int64_t)(y % s) * s + x % s) * p->plane + k + y / s * p->across + x / s;
 }
 
-INLINE void add(const csrec_dct_pass *p, int i, int j, int64_t k, vec x) {
+/* edge: some are other threads' cells. */
+INLINE void add(const csrec_dct_pass *p, int i, int j, int64_t k, vec x, bool edge) {
     float *to = p->sum + place(p, i, j, k);
-    store(to, load(to) + x);
+    if (!edge) {
+        store(to, load(to) + x);
+        return;
+    }
+    const int64_t cell = k + (i + p->down) / p->step * p->across + (j + p->right) / p->step;
+    for (int l = 0; l < LANES; l++)
+        if (cell + l >= p->from && cell + l < p->to) to[l] += x[l];
 }
 
 /* The blocks at positions k .. k + LANES - 1: columns, rows there and back, columns back.
@@ -108,7 +115,7 @@ INLINE void add(const csrec_dct_pass *p, int i, int j, int64_t k, vec x) {
  * LANES positions are less than a line of cells, two of them cover a pixel by the same row of both
  * only, and the order of rows does not matter. */
 #define DEFINE_BLOCKS(N)                                                                           \
-    static void blocks##N(const csrec_dct_pass *p, int64_t k, vec *work) {                         \
+    INLINE void blocks##N(const csrec_dct_pass *p, int64_t k, vec *work, bool edge) {              \
         vec x[N], valid = load(p->valid + k);                                                      \
         for (int j = 0; j < N; j++) {                                                              \
             for (int i = 0; i < N; i++) x[i] = load(p->picture + place(p, i, j, k));               \
@@ -132,10 +139,16 @@ INLINE void add(const csrec_dct_pass *p, int i, int j, int64_t k, vec x) {
                 if (narrow)                                                                        \
                     work[i * N + j] = x[i];                                                        \
                 else                                                                               \
-                    add(p, i, j, k, x[i] * valid);                                                 \
+                    add(p, i, j, k, x[i] * valid, edge);                                           \
         }                                                                                          \
         for (int i = N - 1; i >= 0 && narrow; i--)                                                 \
-            for (int j = N - 1; j >= 0; j--) add(p, i, j, k, work[i * N + j] * valid);             \
+            for (int j = N - 1; j >= 0; j--) add(p, i, j, k, work[i * N + j] * valid, edge);       \
+    }                                                                                              \
+    static void inner##N(const csrec_dct_pass *p, int64_t k, vec *work) {                          \
+        blocks##N(p, k, work, false);                                                              \
+    }                                                                                              \
+    static void edge##N(const csrec_dct_pass *p, int64_t k, vec *work) {                           \
+        blocks##N(p, k, work, true);                                                               \
     }
 
 DEFINE_BLOCKS(4)
@@ -143,17 +156,18 @@ DEFINE_BLOCKS(8)
 DEFINE_BLOCKS(16)
 DEFINE_BLOCKS(32)
 
+typedef void blocks_fn(const csrec_dct_pass *p, int64_t k, vec *work);
+
+static blocks_fn *const of_size[2][4] = {{inner4, inner8, inner16, inner32},
+                                         {edge4, edge8, edge16, edge32}};
+
 static void pass(const csrec_dct_pass *p) {
-    vec *work = p->work;
-    for (int64_t k = 0; k < p->blocks; k += LANES) {
-        if (p->block == 4)
-            blocks4(p, k, work);
-        else if (p->block == 8)
-            blocks8(p, k, work);
-        else if (p->block == 16)
-            blocks16(p, k, work);
-        else
-            blocks32(p, k, work);
+    const int size = p->block == 4 ? 0 : p->block == 8 ? 1 : p->block == 16 ? 2 : 3;
+    const int64_t reach = p->block / p->step * (p->across + 1); /* of a block's cells */
+    const int64_t end = p->blocks < p->to ? p->blocks : p->to;
+    for (int64_t k = p->from > reach ? p->from - reach : 0; k < end; k += LANES) {
+        const bool edge = k < p->from || k + LANES + reach > p->to;
+        of_size[edge][size](p, k, p->work);
     }
 }
 

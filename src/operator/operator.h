@@ -157,6 +157,7 @@ struct csrec_operator {
                         long, as are those of several x at once (pairs).
                         (Not computed where it is used: a loop that GCC 12 knows to run once or twice
                         it vectorises wrongly.) */
+    int threads;     /* of shrink, where it is the only one; 0 or 1: one */
     bool serial;     /* a function of the caller's is called by one thread at a time */
     bool doubted;    /* so is the adjoint: csrec_adjoint_test */
     void *data;      /* of the type */

@@ -61,16 +61,20 @@ static double peak_of(const csrec_task *task, const double *bytes, int frames) {
 
 csrec_need csrec_sparse_need(const csrec_task *task, int frames, const csrec_operator_spec *specs) {
     double bytes[CSREC_SPARSE_FRAMES], work = 0.0, own = 0.0;
+    const csrec_solver_type *solver = csrec_solver_find(task->options->solve.solver);
+    const int64_t tasks = task->channels * frames;
+    bool shared = tasks == 1 && solver && solver->planned; /* by all threads: dct_shrink.c */
     for (int i = 0; i < frames; i++) {
         csrec_operator_need f = csrec_operator_find(specs[i].name)->need(&specs[i]);
         csrec_need one = one_need(task, &f);
         bytes[i] = one.bytes - f.own;
+        shared = shared && !f.stored;
         own += f.own; /* operators are there all the time, once for all channels */
         work += one.seconds * (double)task->channels;
     }
     csrec_need need = {.bytes = own + peak_of(task, bytes, frames),
-                       .seconds = csrec_task_share(task, work, task->channels * frames)};
-    const csrec_solver_type *solver = csrec_solver_find(task->options->solve.solver);
+                       .seconds = shared ? work * (0.25 + 0.75 / (double)task->threads)
+                                         : csrec_task_share(task, work, tasks)};
     if (solver) csrec_need_stage(&need, csrec_sparse_stage(solver), need.seconds);
     return need;
 }

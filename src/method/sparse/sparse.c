@@ -134,9 +134,11 @@ static csrec_status run_task(job *j, int64_t task, csrec_error *error) {
     return status;
 }
 
+/* A single task has all threads. */
 static csrec_status run_tasks(job *j, csrec_error *error) {
-    int threads = csrec_threads(j->options->threads);
-#pragma omp parallel num_threads(threads)
+    const int threads = csrec_threads(j->options->threads);
+    for (int f = 0; f < j->frames; f++) j->A[f]->threads = j->tasks == 1 ? threads : 1;
+#pragma omp parallel num_threads(threads) if (j->tasks > 1)
     {
 #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t task = 0; task < j->tasks; task++) {
