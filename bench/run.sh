@@ -9,6 +9,7 @@
 #   rounds      measuring in rounds
 #   operators, phase            measured through an operator, and solvers
 #   smooth      gaps filled smoothly, beside SciPy, scikit-image and GDAL (rasterio)
+#   cudnn       a pass of the network beside PyTorch: cuDNN on a GPU, else oneDNN
 #   set11, brains   pictures by which the literature compares; --folder FOLDER of them, --jobs N
 #   defaults    what is recovered without options: lines, tables, holes, volumes
 #   renderer    a path tracer's pictures of few rays, beside a denoiser; --cache FOLDER (15 minutes)
@@ -22,7 +23,7 @@ cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
 names='speed many parts pictures peers sidebyside presets noise laws uncertainty intervals rounds operators phase'
-names="$names learn estimate silences smooth defaults renderer renderer_film web set11 brains"
+names="$names learn estimate silences smooth defaults renderer renderer_film web set11 brains cudnn"
 what=${1:-all}
 [ $# -eq 0 ] || shift
 results=bench/results
