@@ -79,14 +79,17 @@ def on_gpu(model, x, compiled):
         yield "graph" if inner is model else "compiled, graph", whole, graph.replay
 
 
-def on_cpu(model, x, _):
+def on_cpu(model, x, compiled):
     from torch.utils import mkldnn
     packed = mkldnn.to_mkldnn(copy.deepcopy(model))
     yield "packed weights", lambda: packed(x.to_mkldnn()).to_dense(), None
     last, model = (of.to(memory_format=torch.channels_last) for of in (x, model))
     yield "channels last", lambda: model(last), None
-    frozen = torch.jit.optimize_for_inference(torch.jit.freeze(torch.jit.trace(model, last)))
-    yield "frozen", lambda: frozen(last), None
+    if compiled:
+        torch._dynamo.reset()
+        torch._inductor.config.freezing = True
+        whole = torch.compile(model.requires_grad_(False), dynamic=False)
+        yield "compiled", lambda: whole(last), None
 
 
 def seconds(call):
@@ -136,7 +139,7 @@ def cases(sides):
             yield f"{count} of {wide} channels", net, side
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def main():
     arguments = common.arguments(__doc__, "cudnn.json", sides=[256, 512, 1024], threads=[1, 2],
                                  compiled=(False, "by torch.compile, too: minutes, and a compiler"))
@@ -144,7 +147,7 @@ def main():
     torch.manual_seed(1)
     for what, net, side in cases(arguments.sides):
         for threads in arguments.threads[:1] if GPU else arguments.threads:
-            for row in measure(lib, what, net, side, threads, arguments.compiled and what == "prior"):
+            for row in measure(lib, what, net, side, threads, arguments.compiled and (what == "prior" or not GPU)):
                 rows.append(row)
                 print(row, flush=True)
     common.save(arguments, device=torch.cuda.get_device_name() if GPU else common.cpu(),

@@ -53,8 +53,8 @@ def fsr(y, mask):
     cv2.setNumThreads(1)
     if not hasattr(cv2, "xphoto"):
         raise ImportError("OpenCV has no xphoto: install opencv-contrib-python-headless")
-    holes, picture = np.zeros(mask.shape, np.uint8), np.zeros(mask.shape, np.uint8)
-    holes[mask] = np.rint(y)
+    holes = pictures.holes(np.rint(y), mask, np.uint8)
+    picture = holes.copy()
     cv2.xphoto.inpaint(holes, 255 * mask.astype(np.uint8), picture, cv2.xphoto.INPAINT_FSR_FAST)
     return picture.astype(float)
 
@@ -69,28 +69,19 @@ def kriging(y, mask):
     way.Y_ADJUSTED, way.X_ADJUSTED, way.Z = *at.T, y
     x, z = np.arange(mask.shape[1], dtype=float), np.arange(mask.shape[0], dtype=float)
     found = way.execute("masked", x, z, mask=mask, n_closest_points=12, backend="C")[0]
-    picture = np.array(found)
-    picture[mask] = y
-    return picture
+    return np.where(mask, pictures.holes(y, mask), found)
 
 
 def thin_plates(y, mask):
     from scipy.interpolate import RBFInterpolator
-    picture = np.zeros(mask.shape)
-    picture[mask] = y
+    picture = pictures.holes(y, mask)
     picture[~mask] = RBFInterpolator(np.argwhere(mask), y, neighbors=20)(np.argwhere(~mask))
     return picture
 
 
-def fillnodata(y, mask):
-    holes = np.zeros(mask.shape)
-    holes[mask] = y
-    return smooth.fillnodata(holes, mask)
-
-
 def theirs():
     yield from ((name, "", method) for name, method in pictures.PEERS.items())
-    yield "fillnodata (GDAL)", "", fillnodata
+    yield "fillnodata (GDAL)", "", lambda y, mask: smooth.fillnodata(pictures.holes(y, mask), mask)
     yield "thin plates (SciPy)", "20 neighbours", thin_plates
     yield "kriging (PyKrige)", "12 neighbours", kriging
     yield "FSR, fast (OpenCV)", "frequencies", fsr
