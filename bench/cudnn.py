@@ -80,9 +80,6 @@ def on_gpu(model, x, compiled):
 
 
 def on_cpu(model, x, compiled):
-    from torch.utils import mkldnn
-    packed = mkldnn.to_mkldnn(copy.deepcopy(model))
-    yield "packed weights", lambda: packed(x.to_mkldnn()).to_dense(), None
     last, model = (of.to(memory_format=torch.channels_last) for of in (x, model))
     yield "channels last", lambda: model(last), None
     if compiled:

@@ -61,7 +61,7 @@ def fsr(y, mask):
 
 def kriging(y, mask):
     """Ordinary, of the 12 nearest samples, by the variogram of 2,000 samples: of all, PyKrige compares
-    every pair, which took 120 s. Of its models the best on camera."""
+    every pair, which took 100 s. Of its models the best on camera."""
     from pykrige.ok import OrdinaryKriging
     at = np.argwhere(mask).astype(float)
     some = np.random.default_rng(1).permutation(len(y))[:2000]
@@ -203,7 +203,6 @@ def complex_l1(csrecover, repeats, small):
                 row[key] = max(row[key], abs(float(np.linalg.norm(A @ z - y) / goal) - 1))
             row["norms"] = max(row["norms"], float(abs(np.abs(theirs).sum() / np.abs(found.x).sum() - 1)))
         rows.append(row)
-        print(row, flush=True)
     return {"m": m, "n": n, "k": k, "rows": rows}
 
 
@@ -258,7 +257,6 @@ def batch(m, n, k, count, csrecover, repeats, small):
         rows.append({"way": name, "seconds": seconds * count / of,
                      "same_picks": float(np.mean(((x != 0) == (first[:, :of] != 0)).all(0))),
                      "residual": float(np.linalg.norm(D @ x - Y[:, :of]) / np.linalg.norm(Y[:, :of]))})
-        print(m, n, k, rows[-1], flush=True)
     return {"m": m, "n": n, "k": k, "signals": count, "rows": rows}
 
 
@@ -266,16 +264,6 @@ def batch(m, n, k, count, csrecover, repeats, small):
 PROBLEMS = {"omp": dense_omp, "l1": dense_l1, "complex": complex_l1} | {
     f"batch {size[0]} x {size[1]}": functools.partial(batch, *size)
     for size in ((256, 1024, 32, 5000), (512, 2048, 64, 5000), (8064, 1207, 30, 1207))}
-
-
-def show_dense(omp, l1):
-    if omp:
-        print(f"OMP {omp['m']} x {omp['n']}, {omp['k']} atoms: operator {omp['operator']:.3f} s, "
-              f"solve {omp['solve']:.3f} s, scikit-learn {omp['sklearn']:.3f} s: "
-              f"{omp['ratio']:.1f} times, {omp['ratio_with_operator']:.1f} with the operator")
-    for row in l1["rows"] if l1 else ():
-        print(f"{row['method']:20s} {row['iterations']:6d} iterations {row['seconds']:8.4f} s  "
-              f"gap {row['gap']:.1e}")
 
 
 def main():
@@ -294,10 +282,10 @@ def main():
             continue
         try:
             dense[name] = problem(csrecover, 1 if arguments.quick else 5, arguments.quick)
+            print(name, dense[name], flush=True)
         except ImportError as error:
             left_out[f"dense {name}"] = str(error)
             print(f"left out: dense {name}: {error}")
-    show_dense(dense.get("omp"), dense.get("l1"))
     if wanted and path.exists():
         old = json.loads(path.read_text())
         anew = {row["method"]: row for row in table}
