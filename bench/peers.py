@@ -287,6 +287,8 @@ def main():
         except ImportError as error:
             left_out[f"dense {name}"] = str(error)
             print(f"left out: dense {name}: {error}")
+    if not (table or dense or left_out):
+        raise SystemExit(f"peers.py: no row or problem of these names: {', '.join(wanted)}")
     if wanted and path.exists():
         old = json.loads(path.read_text())
         anew = {row["method"]: row for row in table}
