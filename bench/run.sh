@@ -10,6 +10,7 @@
 #   rounds      measuring in rounds
 #   operators, phase            measured through an operator, and solvers
 #   smooth      gaps filled smoothly, beside SciPy, scikit-image and GDAL (rasterio)
+#   onednn      the network beside oneDNN, by PyTorch
 #   set11, brains   pictures by which the literature compares; --folder FOLDER of them, --jobs N
 #   defaults    what is recovered without options: lines, tables, holes, volumes
 #   renderer    a path tracer's pictures of few rays, beside a denoiser; --cache FOLDER (15 minutes)
@@ -23,7 +24,7 @@ cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
 names='speed growth many parts pictures peers sidebyside presets noise laws uncertainty intervals rounds operators phase'
-names="$names learn estimate silences smooth defaults renderer renderer_film web set11 brains"
+names="$names learn estimate silences smooth defaults renderer renderer_film web set11 brains onednn"
 what=${1:-all}
 [ $# -eq 0 ] || shift
 results=bench/results
@@ -48,6 +49,7 @@ measure() {
     case $name in
     speed) by_python pursuit pursuit "$@" ;;
     rounds) by_python adaptive adaptive "$@" ;;
+    onednn) by_python cudnn onednn --compiled "$@" ;;
     brains) by_python set11 brains --operator radial "$@" ;;
     *) by_python "$name" "$name" "$@" ;;
     esac

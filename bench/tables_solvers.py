@@ -1,35 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tables_solvers.py - tables of solvers, operators, learning, for tables.py."""
-from table_text import named, seconds, shown, table
-
-
-def milliseconds(value):
-    return f"{1e3 * value:.1f}" if value < 0.01 else f"{1e3 * value:.0f}"
-
-
-def dense(data):
-    """The sentences on dense problems."""
-    omp, l1 = data["dense"].get("omp"), data["dense"].get("l1")
-    if omp:
-        same = "the same picks" if omp["same_picks"] else "OTHER PICKS"
-        yield (f"OMP on a dense {omp['m']:,} x {omp['n']:,} matrix, {omp['k']} atoms: "
-               f"{1e3 * omp['solve']:.0f} ms, and {1e3 * omp['operator']:.0f} ms once for the "
-               f"operator; scikit-learn's orthogonal_mp {1e3 * omp['sklearn']:.0f} ms: "
-               f"{omp['ratio']:.1f} times, {omp['ratio_with_operator']:.1f} times with the "
-               f"operator, {same}.")
-    if l1:
-        rows = ", ".join(f"{r['method']} {milliseconds(r['seconds'])} ms ({r['iterations']:,} "
-                         f"iterations)" for r in l1["rows"])
-        yield (f"l1 on a dense {l1['m']:,} x {l1['n']:,} matrix, to within {l1['gap']:g} of the "
-               f"least objective: {rows}; and {milliseconds(l1['operator'])} ms once for our operator.")
-    found = data["dense"].get("complex")
-    if found:
-        rows = ", ".join(f"{r['share']:g} of the noise {milliseconds(r['seconds'])} ms (SPGL1 "
-                         f"{milliseconds(r['spgl1'])} ms)" for r in found["rows"])
-        off, theirs = (max(r[k] for r in found["rows"]) for k in ("off", "spgl1_off"))
-        on = f" ({found['machine']['date']})" if "machine" in found else ""
-        yield (f"`bpdn` on complex {found['m']} x {found['n']:,} matrices to a misfit of {rows}, which is met "
-               f"to {off:.0e} (SPGL1 {theirs:.0e}){on}.")
+from table_text import TABLES, named, seconds, shown, table
 
 
 @shown("peers")
@@ -42,14 +13,88 @@ def solvers(data):
               *(f"s at {100 * rate:.0f} %" for rate in rates))
     return table(header, rows) + (
         "\n\nOurs by name, each on the basis that suits it best; then what other packages have. "
-        f"One thread. {' '.join(dense(data))} {named(data['machine'])}; "
+        f"One thread. {named(data['machine'])}; "
         "bench/run.sh peers --images FOLDER.")
 
 
+def passes(data):
+    """What, and seconds of ours and of PyTorch's best way: of chains those of a convolution more."""
+    least = {}
+    for r in data["rows"]:
+        key = r["what"], r["side"], r["threads"], r["arithmetic"], r["who"]
+        least[key] = min(least.get(key, r["seconds"]), r["seconds"])
+    for what, side, threads, kind, who in least:
+        if who == "csrecover" or what.startswith("2 of "):
+            continue
+
+        def pair(what):
+            own = "tf32" if kind == "bf16" else kind
+            return least[what, side, threads, own, "csrecover"], least[what, side, threads, kind, who]
+        mine, theirs = pair(what)
+        if what.startswith("10 of "):
+            less = pair("2" + what[2:])
+            what, mine, theirs = what[6:], (mine - less[0]) / 8, (theirs - less[1]) / 8
+        cores = "" if data["cudnn"] else f", {threads} core" + "s" * (threads > 1)
+        yield f"{what}, {side} x {side}, {kind}{cores}", mine, theirs
+
+
+def of_problems(dense):
+    """Peer, problem, seconds of the peer and ours."""
+    omp, l1 = dense["omp"], dense["l1"]
+    yield ("scikit-learn", f"OMP, {omp['m']:,} x {omp['n']:,}, {omp['k']} atoms", omp["sklearn"],
+           omp["solve"] + omp["operator"])
+    mine, *others = l1["rows"]
+    for r in others:
+        yield (r["method"], f"l1, {l1['m']} x {l1['n']:,}, gap {l1['gap']:g}", r["seconds"],
+               mine["seconds"] + l1["operator"])
+    for r in dense["complex"]["rows"]:
+        size = f"{dense['complex']['m']} x {dense['complex']['n']:,}"
+        off = f"{r['share']:g} of the noise, met to {r['spgl1_off']:.0e} and {r['off']:.0e}"
+        yield "SPGL1", f"complex {size}, misfit of {off}", r["spgl1"], r["seconds"]
+    for found in (one for name, one in dense.items() if name.startswith("batch")):
+        least = {}
+        for r in found["rows"]:
+            name = r["way"].split(",")[0]
+            least[name] = min(least.get(name, r["seconds"]), r["seconds"])
+        mine = least.pop("csrecover")
+        for name, theirs in least.items():
+            yield (name, f"OMP, {found['m']:,} x {found['n']:,}, S = {found['k']}, {found['signals']:,} "
+                   "signals", theirs, mine)
+
+
+def against(results):
+    """All peers: what they take and what ours takes for the same, and of pictures dB."""
+    data = results("peers")
+    fast = next(r for r in data["pictures"] if r["method"] == "--quality fast")["rates"][-1]
+    rows = [(r["method"], "a picture from 25 %", r["rates"][-1]["seconds"], fast["seconds"],
+             f"{r['rates'][-1]['psnr']:.2f}", f"{fast['psnr']:.2f}")
+            for r in data["pictures"] if r["whose"] == "peer"]
+    rows += [(*row, "", "") for row in of_problems(data["dense"])]
+    found = {r["method"]: r for r in results("operators")["rows"]
+             if (r["picture"], r["rate"]) == ("phantom", 0.25)}
+    rows.append(("BART", "the phantom from 64 lines", found["bart"]["seconds"], found["fast"]["seconds"],
+                 f"{found['bart']['psnr']:.1f}", f"{found['fast']['psnr']:.1f}"))
+    rows += [("oneDNN", what, theirs, mine, "", "") for what, mine, theirs in passes(results("onednn"))]
+    cells = [(name, what, f"{theirs:.4g}", f"{mine:.4g}",
+              f"{theirs / mine:.{0 if theirs > 10 * mine else 2}f}", *db)
+             for name, what, theirs, mine, *db in rows]
+    versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
+    return table(("peer", "what", "s", "ours, s", "times faster", "dB", "ours, dB"), cells) + (
+        f"\n\nOne thread unless cores are named; of each peer the best of its ways. Pictures: by "
+        f"`--quality fast`. {versions}, oneDNN {results('onednn')['onednn']}; {named(data['machine'])}.")
+
+
+TABLES["against"] = against
+TABLES["cudnn"] = lambda results: table(
+    ("what", "cuDNN, ms", "ours, ms", "times faster"),
+    [(what, f"{1e3 * theirs:.3f}", f"{1e3 * mine:.3f}", f"{theirs / mine:.2f}")
+     for what, mine, theirs in passes(results("cudnn"))]) + (
+    f"\n\nFrom arrays of the host to arrays of the host. {results('cudnn')['device']}; PyTorch "
+    f"{results('cudnn')['torch']}; bench/cudnn.py.")
 PRESETS = {f"--quality {name}": f"`csrecover --quality {name}`"
            for name in ("fast", "balanced", "best")}
 FIRST = ("Delaunay linear", "Clough-Tocher cubic", "biharmonic (scikit-image)",
-         "split Bregman (PyLops)", "OMP (scikit-learn)", *PRESETS)
+         "FSR, fast (OpenCV)", "split Bregman (PyLops)", "OMP (scikit-learn)", *PRESETS)
 
 
 @shown("peers")

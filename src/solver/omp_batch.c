@@ -24,6 +24,7 @@
 
 enum { CHUNK = 4096, LINE = 64 };       /* signals at once; floats of combine */
 enum { PIECE = 256, MULTIPLIERS = 16 }; /* columns of a product; threads with buffers for it */
+enum { PANEL = 512 };                   /* rows of a product in single precision */
 
 /* Of the matrix; shared by all signals. */
 typedef struct batch {
@@ -76,6 +77,18 @@ static csrec_status batch_allocate(batch *b) {
     return csrec_pool_status(&b->pool);
 }
 
+/* Computes G, some columns at a time, below the diagonal; incomplete if stopped. */
+static void multiply_columns(batch *b) {
+    int64_t m = b->m, n = b->n;
+    for (int64_t j = 0; j < n && !csrec_call_poll(b->job->call); j += PIECE) {
+        int64_t some = n - j < PIECE ? n - j : PIECE;
+        cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)(n - j), (int)some, (int)m, 1.0,
+                    b->U + j * m, (int)m, b->U + j * m, (int)m, 0.0, b->G + j * n + j, (int)n);
+        for (int64_t k = j; k < j + some; k++)
+            for (int64_t i = k + 1; i < n; i++) b->G[i * n + k] = b->G[k * n + i];
+    }
+}
+
 static csrec_status batch_fill(batch *b) {
     int64_t m = b->m, n = b->n;
     if (!csrec_blas_begin(1)) return CSREC_MEMORY;
@@ -86,12 +99,7 @@ static csrec_status batch_fill(batch *b) {
             b->U1[j * m + i] = (float)b->U[j * m + i];
         }
     }
-    /* Computes G, some columns at a time; incomplete if stopped. */
-    for (int64_t j = 0; j < n && !csrec_call_poll(b->job->call); j += PIECE) {
-        int64_t some = n - j < PIECE ? n - j : PIECE;
-        cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)n, (int)some, (int)m, 1.0, b->U,
-                    (int)m, b->U + j * m, (int)m, 0.0, b->G + j * n, (int)n);
-    }
+    multiply_columns(b);
     csrec_blas_end(1);
     for (int64_t j = 0; j < n && !csrec_call_stopped(b->job->call); j++)
         for (int64_t i = 0; i < b->padded; i++)
@@ -132,12 +140,13 @@ static double correlation(const one_signal *s, int64_t j, double *a) {
     return c;
 }
 
-/* A bound of the rounding errors in c from single precision: a product of length m and one of
- * length k, for unit columns. */
+/* A bound of the rounding errors in c from single precision: products of PANEL rows, their sum, and
+ * one of length k, for unit columns. */
 static float float_error(const one_signal *s) {
+    const int64_t m = s->b->m, length = m < PANEL ? m : PANEL + m / PANEL;
     double sum = 1.0;
     for (int64_t k = 0; k < s->size; k++) sum += fabs(s->x[k]);
-    return (float)(1.01 * FLT_EPSILON * ((double)(s->b->m + 4) + ((double)s->size + 4.0) * sum));
+    return (float)(1.01 * FLT_EPSILON * ((double)(length + 4) + ((double)s->size + 4.0) * sum));
 }
 
 /* The best column that is not picked yet (-1: none), its correlation c and its product a with y. */
@@ -319,9 +328,11 @@ static csrec_status multiply(batch *b, int64_t start, int64_t count) {
     for (int64_t k = 0; k < count; k += PIECE) {
         int64_t columns = count - k < PIECE ? count - k : PIECE;
         if (csrec_call_poll(b->job->call)) continue;
-        cblas_sgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)b->padded, (int)columns,
-                    (int)b->m, 1.0f, b->U1, (int)b->m, b->Y1 + k * b->m, (int)b->m, 0.0f,
-                    b->a1 + k * b->padded, (int)b->padded);
+        for (int64_t i = 0; i < b->m; i += PANEL)
+            cblas_sgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)b->padded, (int)columns,
+                        (int)(b->m - i < PANEL ? b->m - i : PANEL), 1.0f, b->U1 + i, (int)b->m,
+                        b->Y1 + k * b->m + i, (int)b->m, i ? 1.0f : 0.0f, b->a1 + k * b->padded,
+                        (int)b->padded);
     }
     csrec_blas_end(callers);
     return CSREC_OK;
