@@ -11,7 +11,7 @@
 #include "recover.h"
 
 /* Threads of a device, and bytes of the largest input of which memory has room for two. */
-enum { THREADS = 2, SMALL = 16 << 20 };
+enum { THREADS = 4, SMALL = 16 << 20 };
 
 static const char LISTED[] = "--list-devices lists them";
 
