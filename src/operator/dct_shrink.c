@@ -108,7 +108,7 @@ static void fill(state *s, const double *y, const double *start) {
 /* A thread computes the blocks of some lines of cells before its own once more. */
 static int threads_for(const csrec_operator *A) {
     const csrec_dct *d = A->data;
-    const int64_t most = d->axis[1].extent / (16 * d->block);
+    const int64_t most = d->axis[1].extent / (32 * d->block);
     const int threads = A->threads > 1 && most > 1 ? csrec_threads(A->threads) : 1;
     return threads < most || threads == 1 ? threads : (int)most;
 }
