@@ -72,6 +72,24 @@ TEST(frames_share_what_they_can) {
     }
 }
 
+/* Threads that take a file each write what one does, and list it in the order given; files that
+ * are broken or missing stop no other. */
+TEST(threads_share_small_inputs) {
+    static const char command[] =
+        "OMP_NUM_THREADS=%d $R many/*.npz no.npz -S gaussian --set effort=0 --backend cpu -o many/ "
+        "--json >list; test $? = 1 && grep -vE '(read|tree|pursuit|synthesis|total|seconds|threads)"
+        "\":' list >list%d && mkdir many%d && mv many/*.png many%d";
+    make_scans();
+    run_well("mkdir many && cp bad.npz many/3x.npz && cp bad.npz many/x.npz && for k in 1 2 3 4 5 "
+             "6; do $S gray.png -o many/$k.npz -r 0.3 --seed $k && $S rgb.png -o many/$k-.npz -r "
+             "0.3 || exit 1; done");
+    run_line(command, 1, 1, 1, 1);
+    run_line(command, 3, 3, 3, 3);
+    says("list", "\"threads\": 1,\n        \"effort\""); /* each */
+    says("list", "\"failed\": 3,");
+    run_well("cmp list1 list3 && diff -r many1 many3 && test $(ls many3 | wc -l) = 12");
+}
+
 TEST(a_folder_of_truths) {
     run_well("mkdir -p truths && cp gray.png truths/a.png && cp rgb.png truths/c.png");
     make_scans();

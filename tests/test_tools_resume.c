@@ -185,19 +185,20 @@ TEST(fingerprints_are_no_values) {
              "assert t.startswith(b\"csrec-fingerprint: whole=1; csrecover \"), t'");
 }
 
-/* Killed at a moment that nobody chose, again and again, until it comes to its end. */
+/* Killed at a moment that nobody chose, again and again, until it comes to its end; of a file after
+ * another, and of three at a time. */
 TEST(any_interruption_comes_to_the_same_bytes) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGKILL, SIGHUP};
     uint64_t seed = check_seed();
-    run_well("mkdir -p in && for i in 1 2 3 4 5 6; do $S gray.png -o in/$i.npz -r 0.5 --seed $i || "
-             "exit 1; done && $R in/*.npz -Q fast -o straight/ --plot straight/");
+    run_well("mkdir -p in && for i in $(seq 12); do $S gray.png -o in/$i.npz -r 0.5 --seed $i || "
+             "exit 1; done && $R in/*.npz -Q fast -t 1 -o straight/ --plot straight/");
     for (uint64_t i = 0; i < 12; i++) {
-        run_line("$R in/*.npz -Q fast -o broken/ --plot broken/ --resume -q & sleep %.3f; "
+        run_line("$R in/*.npz -Q fast -t 3 -o broken/ --plot broken/ --resume -q & sleep %.3f; "
                  "kill -%d $!; wait $!; true",
                  0.8 * csrec_random_uniform(seed, 2, i), numbers[csrec_random_u64(seed, 1, i) % 4]);
     }
-    run_well("$R in/*.npz -Q fast -o broken/ --plot broken/ --resume && diff -r straight broken && "
-             "test $(ls -A broken | wc -l) = 12");
+    run_well("$R in/*.npz -Q fast -t 3 -o broken/ --plot broken/ --resume && diff -r straight "
+             "broken && test $(ls -A broken | wc -l) = 24");
 }
 
 FIXTURE(make_inputs, remove_inputs);

@@ -49,7 +49,7 @@ int cli_say(int code, const cli_tool *tool, const char *format, ...) {
     cli_spell(tool, own, text, sizeof text);
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
-    fprintf(stderr, "%s: %s\n", tool->name, text);
+    fprintf(stderr, "%s%s: %s\n", cli_line_start(), tool->name, text);
     return code;
 }
 

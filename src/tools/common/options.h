@@ -208,6 +208,8 @@ int cli_alias_check(const cli_tool *tool, const void *arguments);
  * the command line, --channels-last. */
 void cli_spell(const cli_tool *tool, const char *from, char *text, size_t room);
 
+/* What removes the bar from the screen, where a message comes, if one is drawn (progress.c). */
+const char *cli_line_start(void);
 /* One line "tool: message" on stderr; returns the code, of wrong usage, a failure, or no error. */
 int cli_say(int code, const cli_tool *tool, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

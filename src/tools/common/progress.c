@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -20,6 +21,12 @@ static void interrupt(int number) {
         raise(number);
     }
     interrupted = number;
+}
+
+static atomic_bool bar_shown; /* of any thread */
+
+const char *cli_line_start(void) {
+    return bar_shown ? "\r\033[K" : "";
 }
 
 bool cli_interrupted(void) {
@@ -217,6 +224,7 @@ static void draw(const cli_progress *progress, const csrec_progress *now, double
     compose(progress, now, second, line);
     fprintf(stderr, "\r\033[K%.*s", columns(), line);
     fflush(stderr);
+    bar_shown = true;
 }
 
 void cli_progress_lose(cli_progress *progress, const char *why) {
@@ -251,6 +259,7 @@ bool cli_progress_report(const csrec_progress *now, void *context) {
 }
 
 void cli_progress_finish(cli_progress *progress) {
-    if (progress->drawn) fprintf(stderr, "\r\033[K");
-    progress->drawn = false;
+    if (!progress->drawn) return;
+    fputs(cli_line_start(), stderr);
+    bar_shown = progress->drawn = false;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* batch.c - recovers every input of a command line; failures are listed and stop no others. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -149,7 +150,9 @@ static int deliver(cli_job *job) {
 static void tell_finished(batch *b, cli_job *job, bool interrupted) {
     bool failed = job->failure[0] != '\0';
     if (csrec_comm_rank(b->request->tiles) > 0) return;
+    flockfile(stderr); /* the lines of an input stay together */
     cli_job_tell(job);
+    funlockfile(stderr);
     if (!b->request->a.json) return;
     begin_json(b, job->number, failed ? "failed" : interrupted ? "interrupted" : "recovered");
     if (failed) cli_json_text(&b->json, "error", job->failure);
@@ -212,12 +215,22 @@ void cli_batch_label(const batch *b, const cli_job *job, int n) {
     char text[64] = "";
     int length = cli_input_name(job->input, &name);
     if (!is_single(b))
-        snprintf(text, sizeof text, "%d/%d %.*s: ", b->done + b->skipped + b->n_failed + n,
-                 b->request->a.inputs.n, length < 20 ? length : 20, name);
+        snprintf(text, sizeof text, "%d/%d %.*s: ", job->number + n, b->request->a.inputs.n,
+                 length < 20 ? length : 20, name);
     cli_progress_next(b->progress, text,
                       is_one_pursuit(job) ? job->setup.plan.options.solve.stop.epsilon : 0);
     cli_run run = run_of(b, job, n);
     cli_progress_within(b->progress, &run);
+}
+
+/* Threads that are ranks share the memory: what needs more than an equal part runs alone. */
+static void recover(const batch *b, cli_job *const *group, int n) {
+    static pthread_rwlock_t memory = PTHREAD_RWLOCK_INITIALIZER;
+    const csrec_estimate *e = &group[0]->setup.plan.estimate;
+    const bool alone = e->bytes > e->memory / (uint64_t)csrec_comm_size(b->request->comm);
+    (alone ? pthread_rwlock_wrlock : pthread_rwlock_rdlock)(&memory);
+    cli_jobs_recover(group, n);
+    pthread_rwlock_unlock(&memory);
 }
 
 static void run_group(batch *b, cli_job *first) {
@@ -229,7 +242,7 @@ static void run_group(batch *b, cli_job *first) {
         return;
     }
     cli_batch_label(b, first, n);
-    cli_jobs_recover(group, n);
+    recover(b, group, n);
     for (int k = 0; k < n; k++) cli_batch_finish(b, group[k]);
 }
 

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* check.c - checks of the command line alone; and the GPUs of one process: --devices, and several
- * inputs over them. One input is shared by the library. Of several inputs each thread is a rank, as
- * a process under MPI is: it reads, recovers and writes the next input that no other has taken. A
- * device has two threads where inputs are small, so that it works for one while the other reads or
- * writes. */
+ * inputs over them, or over the processors. One input is shared by the library. Of several inputs
+ * each thread is a rank, as a process under MPI is: it reads, recovers and writes the next input
+ * that no other has taken. A device has four threads where inputs are small, so that it works
+ * for some while others read or write. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "recover.h"
 
-/* Threads of a device, and bytes of the largest input of which memory has room for two. */
-enum { THREADS = 4, SMALL = 16 << 20 };
+/* Threads of a device, and bytes of the largest input of which memory has room for so many. On the
+ * CPU each processor takes inputs for itself where all share one less well, by measurement: up to
+ * 512 x 512 values in float32, from 4 inputs a processor on. */
+enum { THREADS = 4, SMALL = 16 << 20, LITTLE = 2 << 20, FILES = 4 };
 
 static const char LISTED[] = "--list-devices lists them";
 
@@ -97,20 +99,33 @@ static int64_t threads_of(const cli_request *request) {
 /* Threads of one device have its share of the processors each: they take turns with the device. */
 static void make_member(const cli_request *request, int rank, int n, cli_progress *progress,
                         member *m) {
-    const int devices = request->n_devices < n ? request->n_devices : n;
-    int64_t threads = threads_of(request) / devices;
+    const int parts = request->n_devices && request->n_devices < n ? request->n_devices : n;
+    int64_t threads = threads_of(request) / parts;
     m->request = *request;
     m->progress = rank ? &m->own : progress;
-    devices_of_rank(&m->request, rank);
+    if (request->n_devices) devices_of_rank(&m->request, rank);
     m->request.a.threads = threads < 1 ? 1 : threads;
 }
 
-static bool are_small(const cli_operands *inputs) {
+/* What is not there is an error that takes no memory. */
+static bool are_within(const cli_operands *inputs, int64_t bytes) {
     struct stat info;
-    bool small = true;
-    for (int i = 0; i < inputs->n && small; i++)
-        small = cli_stat(inputs->text[i], &info) && info.st_size <= SMALL;
-    return small;
+    bool within = true;
+    for (int i = 0; i < inputs->n && within; i++)
+        within = !cli_stat(inputs->text[i], &info) || info.st_size <= bytes;
+    return within;
+}
+
+/* Threads on the CPU. What --memory and --minutes allow is for one input at a time. */
+static int64_t count_cores(const cli_request *request, int inputs) {
+    const cli_recover_arguments *a = &request->a;
+    int n, device[CSREC_DEVICES_MOST];
+    const int64_t threads = threads_of(request);
+    if (threads > inputs / FILES || a->memory || a->minutes > 0.0 ||
+        !are_within(&a->inputs, LITTLE))
+        return 1;
+    const bool cpu = a->backend == backend_number("cpu");
+    return cpu || csrec_backend_devices("cuda", device, &n, NULL) ? threads : 1;
 }
 
 /* Threads for the inputs; 1: the library is left to choose. */
@@ -118,10 +133,10 @@ static int count_threads(cli_request *request) {
     const cli_recover_arguments *a = &request->a;
     int inputs = cli_recoveries(a);
     if (request->comm || request->tiles || inputs == 1 || a->info || a->sequence) return 1;
-    if (a->backend != backend_number("cuda")) return 1;
+    if (a->backend != backend_number("cuda")) return (int)count_cores(request, inputs);
     if (!a->devices && csrec_backend_devices("cuda", request->device, &request->n_devices, NULL))
         return 1; /* each input tells why */
-    int threads = request->n_devices * (are_small(&a->inputs) ? THREADS : 1);
+    int threads = request->n_devices * (are_within(&a->inputs, SMALL) ? THREADS : 1);
     return threads < inputs ? threads : inputs;
 }
 
