@@ -12,15 +12,14 @@
 
 enum { BAR = 16, LINE = 256 };
 
-/* The number of the first signal, or 0; a signal handler may access nothing else. */
-static volatile sig_atomic_t interrupted;
+/* The number of the last signal, or 0; a signal handler may access nothing else. */
+static atomic_int interrupted;
 
+/* Two threads may be here at once, with a signal each. */
 static void interrupt(int number) {
-    if (interrupted) { /* the default action, after this returns */
-        signal(number, SIG_DFL);
-        raise(number);
-    }
-    interrupted = number;
+    if (atomic_exchange(&interrupted, number) == 0) return;
+    signal(number, SIG_DFL); /* the default action, after this returns */
+    raise(number);
 }
 
 static atomic_bool bar_shown; /* of any thread */
