@@ -87,7 +87,7 @@ def test_bands(rng, tmp_path, rio, package):
 
 def test_transparent_pixels(rng, tmp_path, rio, package):
     values, known = draw(rng)
-    y = np.stack([values, 251 - values, values / 2]).astype("u1") * known
+    y = np.stack([values, 251 - values, (values + 1) / 2]).astype("u1") * known
     path = write(tmp_path / "in.tif", [*y, 255 * known.astype("u1")], photometric="rgb",
                  alpha="yes")
     assert rio(path, tmp_path / "out.tif").returncode == 0
