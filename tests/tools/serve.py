@@ -121,7 +121,8 @@ MISTAKES = (("do: must be", "opne", (), {}), ("do: must be", None, (), {}),
             ("settings", "open", (), {"shape": [9], "settings": {"x": "y"}}),
             ("no session", "picture", (), {}),
             ("unknown here", "open", (("wrong", npy([1.0])),), {"shape": [9]}),
-            ("allowed", "open", (("allowed", npy([1.0])),), {"shape": [9]}))
+            ("allowed", "open", (("allowed", npy([1.0])),), {"shape": [9]}),
+            ("twice", "open", (("guide:a", npy([1.0])), ("guide:a", npy([1.0] * 9))), {"shape": [9]}))
 
 
 def mistakes(client):
@@ -135,6 +136,7 @@ def mistakes(client):
             ("values", "add", (("positions", npy([1], "q")),), {}),
             ("must have 1", "add", (("positions", npy([1], "q")), ("values", npy([1, 2.0]))), {}),
             ("outside", "add", (("positions", npy([9], "q")), ("values", npy([1.0]))), {}),
+            ("outside", "add", (("positions", npy([2 ** 63 - 1], "q")), ("values", npy([1.0]))), {}),
             ("count", "next", (), {}), ("count", "next", (), {"count": "9"}),
             ("count", "next", (), {"count": 0}), ("path", "save", (), {}),
             ("even", "next", (), {"count": 1, "even": 1}),

@@ -75,7 +75,10 @@ static csrec_status read_array(serve_source *s, const json_t *pair, int64_t *lef
         cli_fail(error, status, "array '%.40s' ends early, or took too long", name);
     else if ((status = csrec_array_parse(data, (uint64_t)size, name, &m->array[m->n], error)))
         status = CSREC_DATA;
-    else
+    else if (serve_message_array(m, name)) {
+        status = cli_fail(error, CSREC_DATA, "array '%s' is there twice; send it once", name);
+        csrec_array_clear(&m->array[m->n]);
+    } else
         strcpy(m->name[m->n++], name);
     free(data);
     return status;

@@ -260,7 +260,8 @@ static csrec_status do_add(request *r) {
     if (!status) status = get_values(r, "rays", n, &rays);
     if (!status && !(index = malloc((size_t)n * sizeof *index)))
         status = cli_fail(&r->error, CSREC_MEMORY, "out of memory for positions");
-    for (int64_t i = 0; i < n && !status; i++) index[i] = (int64_t)csrec_array_value(at, i);
+    for (int64_t i = 0; i < n && !status; i++) /* what is no int64_t is outside of every shape */
+        index[i] = (int64_t)fmin(csrec_array_value(at, i), 0x1p62);
     if (!status)
         status = csrec_session_add(r->client->session, n, index, y, sigma, rays, &left, &r->error);
     if (!status) json_object_set_new(r->answer, "left", json_integer(left));
