@@ -111,6 +111,42 @@ TEST(colours_go_together_or_apart) {
     }
 }
 
+/* Channels of correlation rho and standard deviation 50: presets take the prior for colours where
+ * they follow one another, and there is noise or, for balanced, much to do. */
+TEST(presets_see_colours_together) {
+    static const struct {
+        double rho, sigma;
+        int64_t side, channels;
+        double balanced, best; /* together, expected */
+    } rows[] = {{0.9, 0.0, 64, 3, 0, 0},   {0.9, 10.0, 64, 3, 1, 1}, {0.3, 10.0, 64, 3, 0, 0},
+                {-0.4, 10.0, 64, 3, 0, 0}, {0.9, 1.0, 64, 3, 0, 0},  {0.9, 0.0, 512, 3, 1, 0},
+                {0.3, 0.0, 512, 3, 0, 0},  {0.9, 10.0, 64, 2, 0, 0}, {0.9, 50.0, 64, 3, 1, 1}};
+    static const int powers[] = {0, -900, 900}; /* of two: the unit of values */
+    if (!csrec_prior_installed(3, 0, NULL)) skip();
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+        for (int unit = 0; unit < 3; unit++) {
+            sampled s = sample(rows[k].side, rows[k].side, rows[k].channels, 4000);
+            for (int64_t i = 0; i < s.m.n; i++) {
+                const double common = sqrt(fabs(rows[k].rho)) * check_normal(&seed);
+                for (int64_t c = 0; c < s.m.channels; c++)
+                    s.m.y[i * s.m.channels + c] =
+                        ldexp(1000.0 + (c ? 50.0 : copysign(50.0, rows[k].rho)) * common +
+                                  50.0 * sqrt(1.0 - fabs(rows[k].rho)) * check_normal(&seed) +
+                                  rows[k].sigma * check_normal(&seed),
+                              powers[unit]);
+            }
+            s.m.sigma = ldexp(rows[k].sigma, powers[unit]);
+            for (int preset = 1; preset < 3; preset++) {
+                csrec_recover_options o;
+                (void)csrec_recover_preset(preset, &s.m, &o);
+                const double together =
+                    csrec_setting_value(&o.solve, CSREC_OF_METHOD, "together", 0.0);
+                if (together != (preset == 1 ? rows[k].balanced : rows[k].best))
+                    fail_msg("row %zu, preset %d: together=%g", k, preset, together);
+            }
+        }
+}
+
 enum { SIDE = 32, STEPS = 400 };
 
 static double stripe(int64_t entry) {

@@ -8,6 +8,8 @@
 #include "recover/recover.h"
 
 static const csrec_setting one_block[] = {{"block", 8}};
+static const csrec_setting together[] = {{"together", 1}};
+static const csrec_setting together_grouped[] = {{"turns", 8}, {"groups", 1}, {"together", 1}};
 static const csrec_setting grouped[] = {{"turns", 8}, {"groups", 1}};
 static const csrec_setting adapted[] = {{"steps", 24}};
 static const csrec_setting adapted_more[] = {{"steps", 80}, {"rounds", 3}, {"turns", 4}};
@@ -33,6 +35,7 @@ static const struct preset {
     int axes;             /* for so many alone; 0: for more than one */
     bool beside;          /* for what has guides, or is a sequence, alone */
     bool rendered;        /* of rays: by the prior for renderings */
+    enum { ANY_CHANNELS, NOISY_COLOURS, LARGE_COLOURS } colours; /* as csrec_colours_together */
 } presets[] = {
     {.name = "balanced",
      .method = &csrec_method_rendered,
@@ -58,9 +61,11 @@ static const struct preset {
     {"max", &csrec_method_beside, fitted_beside, 2, .prior = true, .beside = true},
     {"max", &csrec_method_beside, fit_alone, 1, .beside = true},
     {.name = "fast", .method = &csrec_method_frames, .settings = one_block, .n_settings = 1},
+    {"balanced", &csrec_method_net, together, 1, true, .standard = true, .colours = LARGE_COLOURS},
     {.name = "balanced", .method = &csrec_method_net, .prior = true, .standard = true},
     {.name = "balanced", .method = &csrec_method_trial, .standard = true, .axes = 3},
     {.name = "balanced", .method = &csrec_method_frames, .standard = true},
+    {"best", &csrec_method_net, together_grouped, 3, .prior = true, .colours = NOISY_COLOURS},
     {"best", &csrec_method_net, grouped, 2, .prior = true},
     {.name = "best", .method = &csrec_method_gaussian},
     {.name = "best", .method = &csrec_method_frames},
@@ -113,6 +118,8 @@ static bool has_prior(const struct preset *row) {
 /* Whether the row is for such a measurement, where its prior is installed. */
 static bool suits(const struct preset *row, const csrec_measurement *measurement) {
     if (row->beside) return measurement && row->method->suits(measurement);
+    if (row->colours && !csrec_colours_together(measurement, row->colours == LARGE_COLOURS))
+        return false;
     const bool through = measurement && measurement->through;
     if (row->through != through) return false;
     const int axes = measurement && !through ? measurement->shape.dims : 0;

@@ -63,7 +63,11 @@ csrec_status csrec_layout_check(const csrec_layout *layout, csrec_error *error);
 const char *csrec_preset_default(const csrec_measurement *measurement,
                                  csrec_recover_options *options);
 
-/* The same of label maps, or their preset "fast". */
+/* Whether one network should see the three channels together: a picture of three that follow one
+ * another, as colours of photographs do, with noise or, if `large` counts, many entries. */
+bool csrec_colours_together(const csrec_measurement *measurement, bool large);
+
+/* That of label maps, or their preset "fast". */
 void csrec_labels_default(const csrec_measurement *measurement, bool fast,
                           csrec_recover_options *options);
 
