@@ -144,6 +144,11 @@ TEST(presets_see_colours_together) {
                 if (together != (preset == 1 ? rows[k].balanced : rows[k].best))
                     fail_msg("row %zu, preset %d: together=%g", k, preset, together);
             }
+            csrec_recover_options own;
+            csrec_recover_defaults(&own);
+            own.solve.settings = &(csrec_setting){"turns", 2}, own.solve.n_settings = 1;
+            (void)csrec_preset_default(&s.m, &own);
+            assert_true(csrec_setting_value(&own.solve, CSREC_OF_METHOD, "turns", 1.0) == 2.0);
         }
 }
 

@@ -127,10 +127,11 @@ static bool suits(const struct preset *row, const csrec_measurement *measurement
     return !measurement || !row->method->suits || row->method->suits(measurement);
 }
 
+/* Settings that are given with no quality stand alone. */
 static void apply(const struct preset *row, csrec_recover_options *options) {
     options->method = row->method->info.name;
     options->by_samples = !row->through;
-    if (row->n_settings == 0) return;
+    if (row->n_settings == 0 || options->solve.n_settings > 0) return;
     options->solve.settings = row->settings;
     options->solve.n_settings = row->n_settings;
 }
