@@ -46,6 +46,7 @@ static int leaf_samples(int dims) {
 typedef struct flat_block {
     double squares, freedom, adjacent, pairs;
     double mean, logs[2], logged[2]; /* of adjacent samples, of others; number of those added */
+    bool cut;                        /* some of its values are at an end of the range */
 } flat_block;
 
 typedef struct noise_job {
@@ -53,6 +54,7 @@ typedef struct noise_job {
     double unit; /* y = unit * value */
     double near; /* squared distance up to which samples are neighbours */
     csrec_nearby nearby;
+    double end[2];     /* the least and the largest value, where many have it, else NAN */
     flat_block *block; /* these of the noise only */
     int64_t blocks;
 } noise_job;
@@ -139,6 +141,34 @@ static void add_pairs(const noise_job *j, int64_t begin, int64_t end, flat_block
     }
 }
 
+/* Noise that is cut at black or white is less there. Blocks that are black or white throughout, as
+ * of drawings, tell that there is none. */
+static bool is_cut(const noise_job *j, int64_t begin, int64_t end) {
+    const double FEW = 0.05;
+    const int64_t values = (end - begin) * j->m->channels;
+    int64_t at[2] = {0, 0};
+    for (int64_t k = begin; k < end; k++)
+        for (int64_t c = 0; c < j->m->channels; c++)
+            for (int e = 0; e < 2; e++) at[e] += value_of(j, k, c) == j->end[e];
+    const int64_t most = at[0] > at[1] ? at[0] : at[1];
+    return (double)most > FEW * (double)values && most < values;
+}
+
+static void find_ends(noise_job *j) {
+    const double MANY = 0.01;
+    const int64_t values = j->m->n * j->m->channels;
+    double end[2] = {INFINITY, -INFINITY};
+    int64_t at[2] = {0, 0};
+    for (int64_t i = 0; i < values; i++) {
+        const double v = j->m->y[i] / j->unit;
+        end[0] = fmin(end[0], v);
+        end[1] = fmax(end[1], v);
+    }
+    for (int64_t i = 0; i < values; i++)
+        for (int e = 0; e < 2; e++) at[e] += j->m->y[i] / j->unit == end[e];
+    for (int e = 0; e < 2; e++) j->end[e] = (double)at[e] > MANY * (double)values ? end[e] : NAN;
+}
+
 static void add_blocks(noise_job *j, int64_t begin, int64_t end) {
     int64_t middle = csrec_nearby_middle(&j->nearby, begin, end);
     if (end - begin > LEAVES * leaf_samples(j->nearby.dims)) {
@@ -150,6 +180,7 @@ static void add_blocks(noise_job *j, int64_t begin, int64_t end) {
     *block = (flat_block){0};
     add_leaves(j, begin, end, block);
     add_pairs(j, begin, end, block);
+    block->cut = is_cut(j, begin, end);
 }
 
 /* ------------------------------------------------------------------ the estimate */
@@ -226,6 +257,18 @@ static noise_found find_fixed_point(noise_job *j) {
     return found;
 }
 
+static int by_cut(const void *a, const void *b) {
+    return ((const flat_block *)a)->cut - ((const flat_block *)b)->cut;
+}
+
+/* Of blocks whose noise is not cut, where there are enough. */
+static noise_found find_in_full(const noise_job *all) {
+    noise_job j = *all;
+    qsort(j.block, (size_t)j.blocks, sizeof *j.block, by_cut);
+    while (j.blocks > BLOCKS_LEAST && j.block[j.blocks - 1].cut) j.blocks--;
+    return find_fixed_point(&j);
+}
+
 static int by_mean(const void *a, const void *b) {
     const flat_block *p = a, *q = b;
     return (p->mean > q->mean) - (p->mean < q->mean);
@@ -299,8 +342,9 @@ static csrec_status find_noise(const csrec_measurement *m, double unit, noise_fo
         status = csrec_fail(error, CSREC_MEMORY, "no memory for the blocks of %lld samples",
                             (long long)m->n);
     if (!status) {
+        find_ends(&j);
         add_blocks(&j, 0, m->n);
-        *found = find_fixed_point(&j);
+        *found = find_in_full(&j);
         compare_quarters(&j, found);
         if (bin) fill_bins(&j, bin);
     }
