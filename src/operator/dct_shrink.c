@@ -8,24 +8,27 @@
 
 #include "base/cpu.h"
 #include "base/threads.h"
+#include "base/unit.h"
 
 /* Positions along an axis: the signal starts `step - 1` pixels into the cells, so that blocks
  * cover it at any offset. */
 typedef struct lattice {
     int64_t extent, blocks, cells;
-    float *share; /* [step][cells] 2 / block / number of covering blocks, 0 for none */
+    float *share; /* of pixels: 2 / block / number of covering blocks, 0 for none */
 } lattice;
 
+/* Rows of pixels are of `width` floats: [step][across] pixels side by side. */
 typedef struct state {
     csrec_pool pool; /* first */
     const csrec_dct *d;
     csrec_dct_pass pass;
     const csrec_dct_simd *simd;
     lattice axis[2];
-    float *memory, *picture, *sum, *sampled, *target, *valid; /* planes; sampled: 1 or 0 */
-    int64_t planes;                                           /* floats in all of them */
-    const double *y;
-    int64_t *at; /* [m] addresses of the samples */
+    int64_t width;
+    float *picture, *target; /* [rows][width]; target: NaN where there is no sample */
+    float *room;     /* of threads, each the lines of cells that others change, sums, work */
+    double *squares; /* [rows] of errors at the samples */
+    double energy;
     int threads;
 } state;
 
@@ -35,49 +38,54 @@ static bool suits(const csrec_dct *d) {
            d->axis[1].extent >= d->block && d->axis[2].extent >= d->block;
 }
 
-static void lay_axis(csrec_pool *pool, const csrec_dct *d, int64_t extent, lattice *axis) {
+static void lay_axis(const csrec_dct *d, int64_t extent, lattice *axis) {
     int64_t step = d->step, beyond = step - 1 + extent - d->block;
     axis->extent = extent;
     axis->blocks = (beyond + step - 1) / step + 1;
     axis->cells = axis->blocks + d->block / step; /* one more than the blocks need, for offsets */
-    CSREC_TAKE(pool, axis->share, axis->cells * step);
+}
+
+/* Floats of a line of cells. */
+static int64_t line_of(const state *s) {
+    return s->pass.step * s->width;
+}
+
+/* Lines of cells below that of a block that it may reach. */
+static int64_t reach_of(const csrec_dct_pass *p) {
+    return p->block / p->step;
+}
+
+/* Of a thread: lines above and below its own, as they were; the sums of as many lines as a block
+ * may reach; work of a pass. */
+static int64_t room_of(const state *s) {
+    return (3 * reach_of(&s->pass) + 1) * line_of(s) + csrec_dct_work(s->pass.block, s->pass.step);
 }
 
 static csrec_status dct_shrink_allocate(state *s) {
     const csrec_dct *d = s->d;
     csrec_dct_pass *p = &s->pass;
-    lay_axis(&s->pool, d, d->axis[1].extent, &s->axis[0]);
-    lay_axis(&s->pool, d, d->axis[2].extent, &s->axis[1]);
+    lay_axis(d, d->axis[1].extent, &s->axis[0]);
+    lay_axis(d, d->axis[2].extent, &s->axis[1]);
     p->block = d->block;
     p->step = d->step;
-    p->across = s->axis[1].cells;
-    p->blocks = (s->axis[0].blocks - 1) * p->across + s->axis[1].blocks;
-    /* The last lanes may reach beyond the last block; planes that are no multiple of 4 KiB apart
-     * do not compete for the same sets of the cache. */
-    p->plane = (s->axis[0].cells * p->across + 2 * CSREC_DCT_LANES) / 16 * 16 + 16;
-    s->planes = p->plane * d->step * d->step;
-    CSREC_ZEROS(&s->pool, s->memory, 4 * s->planes + p->plane);
-    CSREC_TAKE(&s->pool, s->at, d->mask.m);
-    const size_t vector = CSREC_DCT_LANES * sizeof *s->memory; /* stacks of threads may be small */
-    p->work = csrec_pool_keep(
-        &s->pool, aligned_alloc(vector, vector * (size_t)(s->threads * d->block * d->block)));
-    if (csrec_pool_status(&s->pool)) return CSREC_MEMORY;
-    s->picture = s->memory;
-    s->sum = s->picture + s->planes;
-    s->sampled = s->sum + s->planes;
-    s->target = s->sampled + s->planes;
-    s->valid = s->target + s->planes;
-    for (int64_t k = 0; k < p->blocks; k++) s->valid[k] = k % p->across < s->axis[1].blocks;
-    p->picture = s->picture;
-    p->sum = s->sum;
-    p->valid = s->valid;
-    return CSREC_OK;
+    p->across = csrec_dct_across(s->axis[1].cells);
+    p->blocks = s->axis[1].blocks;
+    s->width = p->across * p->step;
+    const int64_t rows = s->axis[0].cells * p->step;
+    CSREC_TAKE(&s->pool, s->axis[0].share, rows);
+    CSREC_TAKE(&s->pool, s->axis[1].share, s->width);
+    CSREC_TAKE(&s->pool, s->squares, rows);
+    CSREC_TAKE(&s->pool, s->picture, rows * s->width);
+    CSREC_TAKE(&s->pool, s->target, rows * s->width);
+    const size_t vector = CSREC_DCT_LANES * sizeof *s->room; /* stacks of threads may be small */
+    s->room = csrec_pool_keep(
+        &s->pool, aligned_alloc(vector, (size_t)(s->threads * room_of(s)) * sizeof *s->room));
+    return csrec_pool_status(&s->pool);
 }
 
-/* Address of the pixel at (y, x) of the cells. */
-static int64_t place(const csrec_dct_pass *p, int64_t y, int64_t x) {
-    return ((y % p->step) * p->step + x % p->step) * p->plane + y / p->step * p->across +
-           x / p->step;
+/* Address of column x in a row of pixels. */
+static int64_t place(const csrec_dct_pass *p, int64_t x) {
+    return x % p->step * p->across + x / p->step;
 }
 
 /* Entry of the signal, reflected at its ends, for pixel i of an axis of the cells. */
@@ -88,21 +96,33 @@ static int64_t reflected(const lattice *axis, int step, int64_t i) {
     return i < axis->extent ? i : 2 * axis->extent - 1 - i;
 }
 
-static void fill(state *s, const double *y, const double *start) {
+static void fill_row(const state *s, const double *start, const int64_t *column, int64_t row) {
+    const double *line = start + reflected(&s->axis[0], s->pass.step, row) * s->axis[1].extent;
+    float *u = s->picture + row * s->width, *target = s->target + row * s->width;
+    for (int64_t i = 0; i < s->width; i++) {
+        u[i] = (float)line[column[i]];
+        target[i] = NAN;
+    }
+}
+
+static csrec_status fill(state *s, const double *y, const double *start) {
     const csrec_dct_pass *p = &s->pass;
-    const lattice *axis = s->axis;
-    for (int64_t i = 0; i < axis[0].cells * p->step; i++) {
-        const double *line = start + reflected(&axis[0], p->step, i) * axis[1].extent;
-        for (int64_t j = 0; j < axis[1].cells * p->step; j++)
-            s->picture[place(p, i, j)] = (float)line[reflected(&axis[1], p->step, j)];
+    const csrec_mask *mask = &s->d->mask;
+    const int64_t wide = s->axis[1].extent, rows = s->axis[0].cells * p->step;
+    int64_t *column = malloc((size_t)s->width * sizeof *column);
+    if (!column) return CSREC_MEMORY;
+    for (int64_t i = 0; i < s->width; i++)
+        column[i] = reflected(&s->axis[1], p->step, i % p->across * p->step + i / p->across);
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int64_t row = 0; row < rows; row++) fill_row(s, start, column, row);
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int64_t k = 0; k < mask->m; k++) {
+        const int64_t row = mask->index[k] / wide, x = mask->index[k] - row * wide;
+        s->target[(row + p->step - 1) * s->width + place(p, x + p->step - 1)] = (float)y[k];
     }
-    for (int64_t k = 0; k < s->d->mask.m; k++) {
-        int64_t at = s->d->mask.index[k];
-        int64_t to = place(p, at / axis[1].extent + p->step - 1, at % axis[1].extent + p->step - 1);
-        s->sampled[to] = 1.0f;
-        s->target[to] = (float)y[k];
-        s->at[k] = to;
-    }
+    s->energy = csrec_squares(mask->m, y);
+    free(column);
+    return CSREC_OK;
 }
 
 /* A thread computes the blocks of some lines of cells before its own once more. */
@@ -121,53 +141,100 @@ static csrec_status dct_shrink_create(const csrec_operator *A, const double *y, 
     s->d = A->data;
     s->simd = CSREC_CPU_CHOOSE(csrec_dct);
     s->threads = threads_for(A);
-    s->y = y;
     csrec_status status = dct_shrink_allocate(s);
-    if (status) {
+    if (!status) status = fill(s, y, start);
+    if (status)
         csrec_pool_destroy(s);
-        return status;
-    }
-    fill(s, y, start);
-    *data = s;
-    return CSREC_OK;
+    else
+        *data = s;
+    return status;
 }
 
-/* For blocks shifted by `offset`. The sum over blocks lacks a factor of 2 / block for each axis. */
-static void count_cover(const csrec_dct_pass *p, int offset, lattice *axis) {
-    int64_t n = axis->cells * p->step;
+/* For blocks shifted by `offset`; `across` cells lie side by side. The sum over blocks lacks a
+ * factor of 2 / block for each axis. */
+static void count_cover(const csrec_dct_pass *p, int offset, int64_t across, lattice *axis) {
+    const int64_t cells = across > 1 ? across : axis->cells, n = cells * p->step;
     memset(axis->share, 0, (size_t)n * sizeof *axis->share);
     for (int64_t k = 0; k < axis->blocks; k++)
         for (int i = offset; i < offset + p->block; i++)
-            axis->share[i % p->step * axis->cells + k + i / p->step] += 1.0f;
+            axis->share[across > 1 ? place(p, k * p->step + i) : k * p->step + i] += 1.0f;
     for (int64_t i = 0; i < n; i++)
         if (axis->share[i] > 0.0f) axis->share[i] = 2.0f / ((float)p->block * axis->share[i]);
 }
 
-/* A line of cells of a plane. */
-static void blend_line(const state *s, const csrec_shrink_step *step, int64_t plane, int64_t line) {
-    const csrec_dct_pass *p = &s->pass;
-    const int64_t at = plane * p->plane + line * p->across;
-    const csrec_dct_blend b = {.n = p->across,
-                               .relax = (float)step->relax,
-                               .impose = (float)step->impose,
-                               .down = s->axis[0].share[plane / p->step * s->axis[0].cells + line],
-                               .share = s->axis[1].share + plane % p->step * s->axis[1].cells,
-                               .sampled = s->sampled + at,
-                               .target = s->target + at,
-                               .sum = s->sum + at,
-                               .u = s->picture + at};
-    s->simd->blend(&b);
+/* The lines of cells of a part, and its room: lines above and below as they were, sums. */
+typedef struct band {
+    int64_t from, to;
+    float *above, *below, *sum, *work;
+} band;
+
+static band band_of(const state *s, int part) {
+    const int64_t line = line_of(s), reach = reach_of(&s->pass), cells = s->axis[0].cells;
+    float *room = s->room + part * room_of(s);
+    return (band){.from = cells * part / s->threads,
+                  .to = cells * (part + 1) / s->threads,
+                  .above = room,
+                  .below = room + reach * line,
+                  .sum = room + 2 * reach * line,
+                  .work = room + (3 * reach + 1) * line};
 }
 
-/* Blocks are added to a thread's own cells alone, in the order of their positions. */
-static void add_blocks(const state *s, int part) {
+/* Before other threads change them. */
+static void keep_lines(const state *s, int part) {
+    const band b = band_of(s, part);
+    const int64_t line = line_of(s), reach = reach_of(&s->pass);
+    const size_t bytes = (size_t)(reach * line) * sizeof *s->picture;
+    if (part > 0) memcpy(b.above, s->picture + (b.from - reach) * line, bytes);
+    if (part + 1 < s->threads) memcpy(b.below, s->picture + b.to * line, bytes);
+}
+
+/* Rows of pixels under the blocks of a line, and of their sums, which are of a ring of lines. */
+static void point_rows(const state *s, const band *b, int64_t line, int down, csrec_dct_pass *p) {
+    const int64_t reach = reach_of(p), ring = (reach + 1) * p->step;
+    for (int i = 0; i < p->block; i++) {
+        const int64_t row = line * p->step + down + i, cell = row / p->step;
+        p->picture[i] = cell < b->from ? b->above + (row - (b->from - reach) * p->step) * s->width
+                        : cell < b->to ? s->picture + row * s->width
+                                       : b->below + (row - b->to * p->step) * s->width;
+        p->sum[i] = b->sum + row % ring * s->width;
+    }
+}
+
+/* v and u of a line of cells, which all its blocks have been added to. */
+static void blend_line(const state *s, const csrec_shrink_step *step, const band *b, int64_t line) {
+    const csrec_dct_pass *p = &s->pass;
+    const int64_t ring = (reach_of(p) + 1) * p->step;
+    for (int64_t row = line * p->step; row < (line + 1) * p->step; row++) {
+        const csrec_dct_blend blend = {.n = s->width,
+                                       .relax = (float)step->relax,
+                                       .impose = (float)step->impose,
+                                       .down = s->axis[0].share[row],
+                                       .share = s->axis[1].share,
+                                       .target = s->target + row * s->width,
+                                       .sum = b->sum + row % ring * s->width,
+                                       .u = s->picture + row * s->width};
+        s->squares[row] = s->simd->blend(&blend);
+    }
+}
+
+/* A line of cells changes when all blocks that read it have been added, to the lines of a part
+ * alone, in the order of their positions. */
+static void step_band(const state *s, const csrec_shrink_step *step, int down, int part) {
+    const band b = band_of(s, part);
+    const int64_t reach = reach_of(&s->pass), cells = line_of(s);
     csrec_dct_pass p = s->pass;
-    p.from = s->axis[0].cells * part / s->threads * p.across;
-    p.to = part + 1 < s->threads ? s->axis[0].cells * (part + 1) / s->threads * p.across : p.plane;
-    p.work = (float *)s->pass.work + (int64_t)part * p.block * p.block * CSREC_DCT_LANES;
-    for (int64_t plane = 0; plane < (int64_t)p.step * p.step; plane++)
-        memset(s->sum + plane * p.plane + p.from, 0, (size_t)(p.to - p.from) * sizeof *s->sum);
-    s->simd->pass(&p);
+    p.work = b.work;
+    memset(b.sum, 0, (size_t)((reach + 1) * cells) * sizeof *b.sum);
+    for (int64_t line = part ? b.from - reach : 0; line < b.to; line++) {
+        if (line < s->axis[0].blocks) {
+            point_rows(s, &b, line, down, &p);
+            s->simd->pass(&p);
+        }
+        if (line >= b.from)
+            blend_line(s, step, &b, line);
+        else
+            memset(b.sum + line % (reach + 1) * cells, 0, (size_t)cells * sizeof *b.sum);
+    }
 }
 
 /* A sequence of offsets that covers the square evenly (Roberts's, from the plastic number). */
@@ -190,34 +257,33 @@ static void set_thresholds(csrec_dct_pass *p, const csrec_shrink_step *step) {
 
 static csrec_status take_step(void *data, const csrec_shrink_step *step) {
     state *s = data;
-    csrec_dct_offset(s->pass.step, step->draw, &s->pass.down, &s->pass.right);
+    int down;
+    csrec_dct_offset(s->pass.step, step->draw, &down, &s->pass.right);
     set_thresholds(&s->pass, step);
-    count_cover(&s->pass, s->pass.down, &s->axis[0]);
-    count_cover(&s->pass, s->pass.right, &s->axis[1]);
+    count_cover(&s->pass, down, 1, &s->axis[0]);
+    count_cover(&s->pass, s->pass.right, s->pass.across, &s->axis[1]);
 #pragma omp parallel for schedule(static) num_threads(s->threads)
-    for (int part = 0; part < s->threads; part++) add_blocks(s, part);
-    const int64_t lines = s->axis[0].cells, all = lines * s->pass.step * s->pass.step;
+    for (int part = 0; part < s->threads; part++) keep_lines(s, part);
 #pragma omp parallel for schedule(static) num_threads(s->threads)
-    for (int64_t k = 0; k < all; k++) blend_line(s, step, k / lines, k % lines);
+    for (int part = 0; part < s->threads; part++) step_band(s, step, down, part);
+    s->energy = 0.0;
+    for (int64_t row = 0; row < s->axis[0].cells * s->pass.step; row++)
+        s->energy += s->squares[row];
     return CSREC_OK;
 }
 
 static double dct_shrink_energy(const void *data) {
-    const state *s = data;
-    double sum = 0.0;
-    for (int64_t k = 0; k < s->d->mask.m; k++) {
-        double error = s->y[k] - s->sum[s->at[k]];
-        sum += error * error;
-    }
-    return sum;
+    return ((const state *)data)->energy;
 }
 
 static void dct_shrink_signal(const void *data, double *out) {
     const state *s = data;
-    const csrec_dct_pass *p = &s->pass;
-    for (int64_t i = 0; i < s->axis[0].extent; i++)
-        for (int64_t j = 0; j < s->axis[1].extent; j++)
-            *out++ = s->picture[place(p, i + p->step - 1, j + p->step - 1)];
+    const int64_t wide = s->axis[1].extent, border = s->pass.step - 1;
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int64_t i = 0; i < s->axis[0].extent; i++) {
+        const float *row = s->picture + (i + border) * s->width;
+        for (int64_t j = 0; j < wide; j++) out[i * wide + j] = row[place(&s->pass, j + border)];
+    }
 }
 
 const csrec_shrink_type csrec_dct_shrink = {dct_shrink_create, csrec_pool_destroy, take_step,

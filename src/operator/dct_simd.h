@@ -10,6 +10,8 @@ enum { LANES = SIMD_BYTES / 4 };
 
 typedef float vec __attribute__((vector_size(SIMD_BYTES)));
 typedef int32_t bits __attribute__((vector_size(SIMD_BYTES)));
+typedef float half __attribute__((vector_size(SIMD_BYTES / 2)));
+typedef double wide __attribute__((vector_size(SIMD_BYTES))); /* of a half */
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -83,42 +85,20 @@ DEFINE_DCT(32, 16, secant32)
 
 /* x minus a constant if |x| > t, else 0. */
 INLINE vec shrink(vec x, float t, float less) {
-    bits keep = (x > t) | (x < -t);
-    vec none = {0}, minus = none - less, plus = none + less;
-    bits negative = x < none;
-    vec loss = (vec)(((bits)minus & negative) | ((bits)plus & ~negative));
-    return (vec)((bits)(x - loss) & keep);
+    const bits sign = (bits){0} + INT32_MIN;
+    const vec size = (vec)((bits)x & ~sign),
+              loss = (vec)((bits)((vec){0} + less) | ((bits)x & sign));
+    return (vec)((bits)(x - loss) & (bits)(size > t));
 }
 
-/* Address of pixel (i, j) of the blocks from position k on. */
-INLINE int64_t place(const csrec_dct_pass *p, int i, int j, int64_t k) {
-    int y = i + p->down, x = j + p->right, s = p->step;
-    return ((int64_t)(y % s) * s + x % s) * p->plane + k + y / s * p->across + x / s;
-}
-
-/* edge: some are other threads' cells. */
-INLINE void add(const csrec_dct_pass *p, int i, int j, int64_t k, vec x, bool edge) {
-    float *to = p->sum + place(p, i, j, k);
-    if (!edge) {
-        store(to, load(to) + x);
-        return;
-    }
-    const int64_t cell = k + (i + p->down) / p->step * p->across + (j + p->right) / p->step;
-    for (int l = 0; l < LANES; l++)
-        if (cell + l >= p->from && cell + l < p->to) to[l] += x[l];
-}
-
-/* The blocks at positions k .. k + LANES - 1: columns, rows there and back, columns back.
- *
- * Every pixel adds the blocks that cover it in the order of their positions, as a device does: from
- * the last rows and columns of blocks to the first, for these are of the earlier positions. Where
- * LANES positions are less than a line of cells, two of them cover a pixel by the same row of both
- * only, and the order of rows does not matter. */
+/* The blocks at positions k .. k + LANES - 1: columns, rows there and back, columns back. Pixel
+ * (i, j) of them goes to line i N + j of `to`. */
 #define DEFINE_BLOCKS(N)                                                                           \
-    INLINE void blocks##N(const csrec_dct_pass *p, int64_t k, vec *work, bool edge) {              \
-        vec x[N], valid = load(p->valid + k);                                                      \
+    static void blocks##N(const csrec_dct_pass *p, const int64_t *column, int64_t k, float *to,    \
+                          int64_t line) {                                                          \
+        vec x[N], *work = (vec *)p->work;                                                          \
         for (int j = 0; j < N; j++) {                                                              \
-            for (int i = 0; i < N; i++) x[i] = load(p->picture + place(p, i, j, k));               \
+            for (int i = 0; i < N; i++) x[i] = load(p->picture[i] + column[j] + k);                \
             dct##N(x);                                                                             \
             for (int i = 0; i < N; i++) work[i * N + j] = x[i];                                    \
         }                                                                                          \
@@ -131,24 +111,11 @@ INLINE void add(const csrec_dct_pass *p, int i, int j, int64_t k, vec x, bool ed
             transposed##N(x);                                                                      \
             for (int j = 0; j < N; j++) work[i * N + j] = i ? x[j] : x[j] * 0.5f;                  \
         }                                                                                          \
-        const bool narrow = p->across < LANES + N / p->step;                                       \
-        for (int j = N - 1; j >= 0; j--) {                                                         \
+        for (int j = 0; j < N; j++) {                                                              \
             for (int i = 0; i < N; i++) x[i] = work[i * N + j];                                    \
             transposed##N(x);                                                                      \
-            for (int i = 0; i < N; i++)                                                            \
-                if (narrow)                                                                        \
-                    work[i * N + j] = x[i];                                                        \
-                else                                                                               \
-                    add(p, i, j, k, x[i] * valid, edge);                                           \
+            for (int i = 0; i < N; i++) store(to + (i * N + j) * line, x[i]);                      \
         }                                                                                          \
-        for (int i = N - 1; i >= 0 && narrow; i--)                                                 \
-            for (int j = N - 1; j >= 0; j--) add(p, i, j, k, work[i * N + j] * valid, edge);       \
-    }                                                                                              \
-    static void inner##N(const csrec_dct_pass *p, int64_t k, vec *work) {                          \
-        blocks##N(p, k, work, false);                                                              \
-    }                                                                                              \
-    static void edge##N(const csrec_dct_pass *p, int64_t k, vec *work) {                           \
-        blocks##N(p, k, work, true);                                                               \
     }
 
 DEFINE_BLOCKS(4)
@@ -156,30 +123,83 @@ DEFINE_BLOCKS(8)
 DEFINE_BLOCKS(16)
 DEFINE_BLOCKS(32)
 
-typedef void blocks_fn(const csrec_dct_pass *p, int64_t k, vec *work);
+typedef void blocks_fn(const csrec_dct_pass *p, const int64_t *column, int64_t k, float *to,
+                       int64_t line);
 
-static blocks_fn *const of_size[2][4] = {{inner4, inner8, inner16, inner32},
-                                         {edge4, edge8, edge16, edge32}};
+/* Adds n positions from k on: a pixel adds the blocks that cover it in the order of their
+ * positions, as a device does. The blocks' pixels are lines of x, before which those of positions
+ * before k lie. */
+INLINE void add(const csrec_dct_pass *p, int64_t k, int64_t n, const float *x, int64_t line) {
+    const int s = p->step, ratio = p->block / s;
+    for (int i = 0; i < p->block; i++)
+        for (int q = 0; q < s; q++) {
+            const int beyond = q < p->right, j = q - p->right + beyond * s;
+            const float *from = x + (i * p->block + j) * line;
+            float *to = p->sum[i] + q * p->across + k + beyond;
+            for (int64_t l = 0; l < n; l += LANES) {
+                vec sum = load(to + l);
+                for (int r = ratio - 1; r >= 0; r--) sum += load(from + r * (s * line - 1) + l);
+                store(to + l, sum);
+            }
+        }
+}
 
 static void pass(const csrec_dct_pass *p) {
-    const int size = p->block == 4 ? 0 : p->block == 8 ? 1 : p->block == 16 ? 2 : 3;
-    const int64_t reach = p->block / p->step * (p->across + 1); /* of a block's cells */
-    const int64_t end = p->blocks < p->to ? p->blocks : p->to;
-    for (int64_t k = p->from > reach ? p->from - reach : 0; k < end; k += LANES) {
-        const bool edge = k < p->from || k + LANES + reach > p->to;
-        of_size[edge][size](p, k, p->work);
+    static blocks_fn *const of_size[] = {blocks4, blocks8, blocks16, blocks32};
+    blocks_fn *const blocks = of_size[p->block == 4    ? 0
+                                      : p->block == 8  ? 1
+                                      : p->block == 16 ? 2
+                                                       : 3];
+    const int size = p->block * p->block, reach = p->block / p->step - 1;
+    const int64_t chunk = csrec_dct_chunk(p->block), before = csrec_dct_before(p->block, p->step),
+                  line = before + chunk, end = p->blocks + reach;
+    float *const x = p->work + size * CSREC_DCT_LANES + before;
+    int64_t column[CSREC_DCT_MOST];
+    for (int j = 0; j < p->block; j++)
+        column[j] = (j + p->right) % p->step * p->across + (j + p->right) / p->step;
+    for (int b = 0; b < size; b++) memset(x + b * line - before, 0, (size_t)before * sizeof *x);
+    for (int64_t k = 0; k < end; k += chunk) {
+        const int64_t left = p->blocks - k < chunk ? p->blocks - k : chunk;
+        for (int64_t l = 0; l < left; l += LANES) blocks(p, column, k + l, x + l, line);
+        for (int b = 0; b < size && left < chunk; b++)
+            for (int64_t l = left > 0 ? left : 0; l < chunk; l++) x[b * line + l] = 0.0f;
+        add(p, k, end - k < chunk ? end - k : chunk, x, line);
+        for (float *own = x - reach, *last = own + size * line; own < last; own += line)
+            for (int r = 0; r < reach; r++) own[r] = own[chunk + r];
     }
 }
 
-static void blend(const csrec_dct_blend *b) {
-    const float *share = b->share, *sampled = b->sampled, *target = b->target;
-    float *restrict sum = b->sum, *restrict u = b->u;
-    for (int64_t i = 0; i < b->n; i++) {
-        float each = b->down * share[i], v = each > 0.0f ? sum[i] * each : u[i];
-        float moved = b->relax * (v - u[i]) * (1.0f - sampled[i]);
-        sum[i] = v;
-        u[i] = v + moved + b->impose * sampled[i] * (target[i] - v);
+INLINE vec choose(bits which, vec a, vec b) {
+    return (vec)(((bits)a & which) | ((bits)b & ~which));
+}
+
+/* LANES pixels from i on; adds the squares. */
+INLINE void blend_some(const csrec_dct_blend *b, int64_t i, wide *squares) {
+    const vec none = {0}, u = load(b->u + i), target = load(b->target + i);
+    const vec each = b->down * load(b->share + i);
+    const vec v = choose(each > none, load(b->sum + i) * each, u);
+    const bits sampled = target == target;
+    const vec error = (vec)((bits)(target - v) & sampled);
+    store(b->u + i, choose(sampled, v + b->impose * error, v + b->relax * (v - u)));
+    store(b->sum + i, none);
+    half part[2];
+    memcpy(part, &error, sizeof part);
+    for (int h = 0; h < 2; h++) {
+        const wide e = __builtin_convertvector(part[h], wide);
+        squares[h] += e * e;
     }
+}
+
+/* Squares are added in as many sums by any instruction set. */
+static double blend(const csrec_dct_blend *blend) {
+    enum { PARTS = CSREC_DCT_LANES / LANES };
+    const csrec_dct_blend b = *blend;
+    wide squares[2 * PARTS] = {{0}};
+    double all = 0.0;
+    for (int64_t i = 0; i < b.n; i += CSREC_DCT_LANES)
+        for (int k = 0; k < PARTS; k++) blend_some(&b, i + k * LANES, squares + 2 * k);
+    for (int l = 0; l < CSREC_DCT_LANES; l++) all += squares[l / (LANES / 2)][l % (LANES / 2)];
+    return all;
 }
 
 const csrec_dct_simd SIMD_TABLE = {pass, blend};
