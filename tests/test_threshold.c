@@ -176,7 +176,9 @@ static double run_set(const csrec_dct_simd *set, const csrec_dct_pass *from, flo
         p.sum[i] = rows + all + i * n;
     }
     set->pass(&p);
-    return set->blend(&(csrec_dct_blend){.n = n,
+    return set->blend(&(csrec_dct_blend){.cells = p.blocks,
+                                         .across = p.across,
+                                         .step = p.step,
                                          .down = 0.5f,
                                          .relax = 0.7f,
                                          .impose = 0.9f,
@@ -197,9 +199,9 @@ TEST(instruction_sets_agree) {
         p.across = csrec_dct_across(p.blocks + block / step);
         for (int i = 0; i < 4; i++) p.threshold[i / 2][i % 2] = (float)(block * 60.0);
         p.threshold[0][0] = -1.0f;
-        const size_t vector = CSREC_DCT_LANES * sizeof *p.work;
         const int64_t n = p.across * step * (2 * block + 2);
-        OWNED float *work = aligned_alloc(vector, (size_t)csrec_dct_work(block, step) * 4);
+        const size_t vector = CSREC_DCT_LANES * sizeof(float);
+        OWNED float *work = aligned_alloc(vector, vector * (size_t)(block * block));
         OWNED float *first = malloc((size_t)n * 4), *rows = malloc((size_t)n * 4);
         OWNED float *copy = malloc((size_t)n * 4);
         p.work = work;

@@ -57,12 +57,13 @@ typedef struct csrec_dct_pass {
     float *sum[CSREC_DCT_MOST];           /* the same: blocks are added here */
     float threshold[2][2];                /* in units of X: [u > 0][v > 0] */
     float less[2][2];                     /* subtracted from surviving coefficients */
-    float *work;                          /* [csrec_dct_work], aligned to CSREC_DCT_LANES */
+    void *work;                           /* [csrec_dct_work], aligned to CSREC_DCT_LANES */
 } csrec_dct_pass;
 
 /* Writes to u, a row of pixels, from v = sum * down * share where blocks cover a pixel, else u. */
 typedef struct csrec_dct_blend {
-    int64_t n;  /* pixels, a multiple of CSREC_DCT_LANES */
+    int64_t cells, across;
+    int step;
     float down; /* share of the row */
     float relax, impose;
     const float *share, *target; /* target: NaN where no sample is */
@@ -77,19 +78,6 @@ typedef struct csrec_dct_simd {
 } csrec_dct_simd;
 
 extern const csrec_dct_simd csrec_dct_generic, csrec_dct_avx2, csrec_dct_avx512;
-
-/* Blocks that are transformed before they are added, and room for those before them whose pixels
- * they share; floats of a pass's work. */
-static inline int64_t csrec_dct_chunk(int block) {
-    return block <= 8 ? 64 : CSREC_DCT_LANES;
-}
-static inline int64_t csrec_dct_before(int block, int step) {
-    return (block / step - 1 + CSREC_DCT_LANES - 1) / CSREC_DCT_LANES * CSREC_DCT_LANES;
-}
-static inline int64_t csrec_dct_work(int block, int step) {
-    return block * block *
-           (CSREC_DCT_LANES + csrec_dct_before(block, step) + csrec_dct_chunk(block));
-}
 
 /* Of a row: an odd number of lines of the cache, so that rows do not compete for a set of it. */
 static inline int64_t csrec_dct_across(int64_t cells) {

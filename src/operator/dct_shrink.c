@@ -58,7 +58,8 @@ static int64_t reach_of(const csrec_dct_pass *p) {
 /* Of a thread: lines above and below its own, as they were; the sums of as many lines as a block
  * may reach; work of a pass. */
 static int64_t room_of(const state *s) {
-    return (3 * reach_of(&s->pass) + 1) * line_of(s) + csrec_dct_work(s->pass.block, s->pass.step);
+    return (3 * reach_of(&s->pass) + 1) * line_of(s) +
+           s->pass.block * s->pass.block * CSREC_DCT_LANES;
 }
 
 static csrec_status dct_shrink_allocate(state *s) {
@@ -205,7 +206,9 @@ static void blend_line(const state *s, const csrec_shrink_step *step, const band
     const csrec_dct_pass *p = &s->pass;
     const int64_t ring = (reach_of(p) + 1) * p->step;
     for (int64_t row = line * p->step; row < (line + 1) * p->step; row++) {
-        const csrec_dct_blend blend = {.n = s->width,
+        const csrec_dct_blend blend = {.cells = s->axis[1].cells,
+                                       .across = p->across,
+                                       .step = p->step,
                                        .relax = (float)step->relax,
                                        .impose = (float)step->impose,
                                        .down = s->axis[0].share[row],

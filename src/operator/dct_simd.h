@@ -91,12 +91,12 @@ INLINE vec shrink(vec x, float t, float less) {
     return (vec)((bits)(x - loss) & (bits)(size > t));
 }
 
-/* The blocks at positions k .. k + LANES - 1: columns, rows there and back, columns back. Pixel
- * (i, j) of them goes to line i N + j of `to`. */
+/* The blocks at positions k .. k + LANES - 1: columns, rows there and back, columns back. A pixel
+ * adds the blocks that cover it in the order of their positions, as a device does: from their last
+ * columns to the first. */
 #define DEFINE_BLOCKS(N)                                                                           \
-    static void blocks##N(const csrec_dct_pass *p, const int64_t *column, int64_t k, float *to,    \
-                          int64_t line) {                                                          \
-        vec x[N], *work = (vec *)p->work;                                                          \
+    static void blocks##N(const csrec_dct_pass *p, const int64_t *column, int64_t k, vec valid) {  \
+        vec x[N], *work = p->work;                                                                 \
         for (int j = 0; j < N; j++) {                                                              \
             for (int i = 0; i < N; i++) x[i] = load(p->picture[i] + column[j] + k);                \
             dct##N(x);                                                                             \
@@ -111,10 +111,13 @@ INLINE vec shrink(vec x, float t, float less) {
             transposed##N(x);                                                                      \
             for (int j = 0; j < N; j++) work[i * N + j] = i ? x[j] : x[j] * 0.5f;                  \
         }                                                                                          \
-        for (int j = 0; j < N; j++) {                                                              \
+        for (int j = N - 1; j >= 0; j--) {                                                         \
             for (int i = 0; i < N; i++) x[i] = work[i * N + j];                                    \
             transposed##N(x);                                                                      \
-            for (int i = 0; i < N; i++) store(to + (i * N + j) * line, x[i]);                      \
+            for (int i = 0; i < N; i++) {                                                          \
+                float *to = p->sum[i] + column[j] + k;                                             \
+                store(to, load(to) + x[i] * valid);                                                \
+            }                                                                                      \
         }                                                                                          \
     }
 
@@ -123,26 +126,7 @@ DEFINE_BLOCKS(8)
 DEFINE_BLOCKS(16)
 DEFINE_BLOCKS(32)
 
-typedef void blocks_fn(const csrec_dct_pass *p, const int64_t *column, int64_t k, float *to,
-                       int64_t line);
-
-/* Adds n positions from k on: a pixel adds the blocks that cover it in the order of their
- * positions, as a device does. The blocks' pixels are lines of x, before which those of positions
- * before k lie. */
-INLINE void add(const csrec_dct_pass *p, int64_t k, int64_t n, const float *x, int64_t line) {
-    const int s = p->step, ratio = p->block / s;
-    for (int i = 0; i < p->block; i++)
-        for (int q = 0; q < s; q++) {
-            const int beyond = q < p->right, j = q - p->right + beyond * s;
-            const float *from = x + (i * p->block + j) * line;
-            float *to = p->sum[i] + q * p->across + k + beyond;
-            for (int64_t l = 0; l < n; l += LANES) {
-                vec sum = load(to + l);
-                for (int r = ratio - 1; r >= 0; r--) sum += load(from + r * (s * line - 1) + l);
-                store(to + l, sum);
-            }
-        }
-}
+typedef void blocks_fn(const csrec_dct_pass *p, const int64_t *column, int64_t k, vec valid);
 
 static void pass(const csrec_dct_pass *p) {
     static blocks_fn *const of_size[] = {blocks4, blocks8, blocks16, blocks32};
@@ -150,22 +134,13 @@ static void pass(const csrec_dct_pass *p) {
                                       : p->block == 8  ? 1
                                       : p->block == 16 ? 2
                                                        : 3];
-    const int size = p->block * p->block, reach = p->block / p->step - 1;
-    const int64_t chunk = csrec_dct_chunk(p->block), before = csrec_dct_before(p->block, p->step),
-                  line = before + chunk, end = p->blocks + reach;
-    float *const x = p->work + size * CSREC_DCT_LANES + before;
     int64_t column[CSREC_DCT_MOST];
     for (int j = 0; j < p->block; j++)
         column[j] = (j + p->right) % p->step * p->across + (j + p->right) / p->step;
-    for (int b = 0; b < size; b++) memset(x + b * line - before, 0, (size_t)before * sizeof *x);
-    for (int64_t k = 0; k < end; k += chunk) {
-        const int64_t left = p->blocks - k < chunk ? p->blocks - k : chunk;
-        for (int64_t l = 0; l < left; l += LANES) blocks(p, column, k + l, x + l, line);
-        for (int b = 0; b < size && left < chunk; b++)
-            for (int64_t l = left > 0 ? left : 0; l < chunk; l++) x[b * line + l] = 0.0f;
-        add(p, k, end - k < chunk ? end - k : chunk, x, line);
-        for (float *own = x - reach, *last = own + size * line; own < last; own += line)
-            for (int r = 0; r < reach; r++) own[r] = own[chunk + r];
+    for (int64_t k = 0; k < p->blocks; k += LANES) {
+        vec valid;
+        for (int l = 0; l < LANES; l++) valid[l] = k + l < p->blocks;
+        blocks(p, column, k, valid);
     }
 }
 
@@ -196,8 +171,9 @@ static double blend(const csrec_dct_blend *blend) {
     const csrec_dct_blend b = *blend;
     wide squares[2 * PARTS] = {{0}};
     double all = 0.0;
-    for (int64_t i = 0; i < b.n; i += CSREC_DCT_LANES)
-        for (int k = 0; k < PARTS; k++) blend_some(&b, i + k * LANES, squares + 2 * k);
+    for (int q = 0; q < b.step; q++)
+        for (int64_t i = q * b.across; i < q * b.across + b.cells; i += CSREC_DCT_LANES)
+            for (int k = 0; k < PARTS; k++) blend_some(&b, i + k * LANES, squares + 2 * k);
     for (int l = 0; l < CSREC_DCT_LANES; l++) all += squares[l / (LANES / 2)][l % (LANES / 2)];
     return all;
 }
