@@ -116,9 +116,12 @@ static csrec_status solve_through(job *j, int64_t task, const csrec_solve_option
 static csrec_status run_task(job *j, int64_t task, csrec_error *error) {
     const csrec_measurement *m = j->measurement;
     csrec_setting settings[CSREC_SPARSE_SETTINGS + 1];
-    double *y = malloc((size_t)(m->n * j->each) * sizeof *y);
-    if (!y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    csrec_channel_take(m->n, m->channels, task / j->frames, j->each, m->y, y);
+    double *own = NULL, *y = m->y;
+    if (m->channels > 1) {
+        y = own = malloc((size_t)(m->n * j->each) * sizeof *y);
+        if (!y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+        csrec_channel_take(m->n, m->channels, task / j->frames, j->each, m->y, y);
+    }
     csrec_solve_options solve = csrec_sparse_options(j, task / j->frames, settings);
     solve.progress = csrec_sparse_progress;
     solve.context = j;
@@ -128,7 +131,7 @@ static csrec_status run_task(job *j, int64_t task, csrec_error *error) {
             ? solve_through(j, task, &solve, y, error)
             : csrec_solve_watched(j->A[task % j->frames], y, &solve, watch.context ? &watch : NULL,
                                   j->result + task * j->entries, NULL, &j->reports[task], error);
-    free(y);
+    free(own);
 #pragma omp atomic
     j->done++;
     return status;
@@ -183,13 +186,15 @@ static csrec_status create_operators(job *j, const csrec_context *products, csre
 }
 
 /* products: the device that computes the operators' products. */
-static csrec_status set_up(job *j, const csrec_context *products, csrec_error *error) {
+static csrec_status set_up(job *j, const csrec_context *products, double *signal,
+                           csrec_error *error) {
     csrec_status status = sort_settings(j, error);
     csrec_shape_count(&j->measurement->shape, &j->entries);
     if (!status) status = create_operators(j, products, error);
     if (status) return status;
     j->tasks = j->measurement->channels * j->frames;
-    j->result = malloc((size_t)(j->tasks * j->entries * j->wide) * sizeof *j->result);
+    const size_t values = (size_t)(j->tasks * j->entries * j->wide);
+    j->result = j->tasks == 1 ? signal : (j->own = malloc(values * sizeof *j->own));
     j->reports = calloc((size_t)j->tasks, sizeof *j->reports);
     return j->result && j->reports ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
 }
@@ -197,7 +202,7 @@ static csrec_status set_up(job *j, const csrec_context *products, csrec_error *e
 static void deliver(const job *j, double *signal, csrec_recover_report *report) {
     int64_t channels = j->measurement->channels, values = j->entries * j->wide;
     int frames = j->joined ? 1 : j->frames;
-    for (int64_t c = 0; c < channels; c++)
+    for (int64_t c = 0; c < channels && j->own; c++)
         for (int64_t i = 0; i < values; i++) {
             int64_t at = (i / j->wide * channels + c) * j->wide + i % j->wide;
             double sum = 0.0;
@@ -219,7 +224,7 @@ static void clear(job *j) {
         csrec_operator_destroy(j->basis[f]);
     }
     csrec_measured_clear(&j->measured);
-    free(j->result);
+    free(j->own);
     free(j->reports);
 }
 
@@ -235,7 +240,7 @@ static csrec_status recover(const csrec_recovery *r, int frames, const csrec_ope
     double start = csrec_seconds();
     csrec_call_begin(&j.call, options->solve.progress, options->solve.context,
                      (csrec_progress){csrec_sparse_stage(j.solver), 0, 0, -1.0});
-    csrec_status status = set_up(&j, engine ? &csrec_context_cpu : r->context, error);
+    csrec_status status = set_up(&j, engine ? &csrec_context_cpu : r->context, r->signal, error);
     double ready = csrec_seconds();
     if (!status) status = engine ? engine(&j, r->context, error) : run_tasks(&j, error);
     if (!status) deliver(&j, r->signal, r->report);
