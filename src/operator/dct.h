@@ -57,12 +57,12 @@ typedef struct csrec_dct_pass {
     float *sum[CSREC_DCT_MOST];           /* the same: blocks are added here */
     float threshold[2][2];                /* in units of X: [u > 0][v > 0] */
     float less[2][2];                     /* subtracted from surviving coefficients */
-    void *work;                           /* [csrec_dct_work], aligned to CSREC_DCT_LANES */
+    void *work;                           /* [block * block] vectors, as aligned as long */
 } csrec_dct_pass;
 
 /* Writes to u, a row of pixels, from v = sum * down * share where blocks cover a pixel, else u. */
 typedef struct csrec_dct_blend {
-    int64_t cells, across;
+    int64_t cells, across; /* a row is [step][across], of which `cells` count */
     int step;
     float down; /* share of the row */
     float relax, impose;
@@ -78,6 +78,15 @@ typedef struct csrec_dct_simd {
 } csrec_dct_simd;
 
 extern const csrec_dct_simd csrec_dct_generic, csrec_dct_avx2, csrec_dct_avx512;
+
+/* Along an axis of `extent` pixels after step - 1 more: blocks that cover it from any offset, and
+ * the cells that these reach. */
+static inline int64_t csrec_dct_blocks(int64_t extent, int block, int step) {
+    return (extent - block + 2 * (step - 1)) / step + 1;
+}
+static inline int64_t csrec_dct_cells(int64_t extent, int block, int step) {
+    return csrec_dct_blocks(extent, block, step) + block / step;
+}
 
 /* Of a row: an odd number of lines of the cache, so that rows do not compete for a set of it. */
 static inline int64_t csrec_dct_across(int64_t cells) {

@@ -39,10 +39,9 @@ static bool suits(const csrec_dct *d) {
 }
 
 static void lay_axis(const csrec_dct *d, int64_t extent, lattice *axis) {
-    int64_t step = d->step, beyond = step - 1 + extent - d->block;
     axis->extent = extent;
-    axis->blocks = (beyond + step - 1) / step + 1;
-    axis->cells = axis->blocks + d->block / step; /* one more than the blocks need, for offsets */
+    axis->blocks = csrec_dct_blocks(extent, d->block, d->step);
+    axis->cells = csrec_dct_cells(extent, d->block, d->step);
 }
 
 /* Floats of a line of cells. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "solver/threshold.h"
+#include "base/memory.h"
 #include "base/threads.h"
 #include "operator/mask.h"
 
@@ -51,11 +52,12 @@ static void gather(const level *finer, level *coarser) {
     const int64_t lines = coarse[0] * coarse[1];
 #pragma omp parallel for schedule(static) num_threads(csrec_threads_for(finer->cells, 0))
     for (int64_t l = 0; l < lines; l++) {
-        const int64_t z = l / coarse[1] * 2, y = l % coarse[1] * 2, to = l * coarse[2];
+        const int64_t z = l / coarse[1] * 2, y = l % coarse[1] * 2;
+        double *sum = coarser->sum + l * coarse[2], *count = coarser->count + l * coarse[2];
+        for (int64_t x = 0; x < coarse[2]; x++) sum[x] = count[x] = 0.0;
         for (int64_t k = 0; k < 4; k++)
             if (z + k / 2 < fine[0] && y + k % 2 < fine[1])
-                gather_line(finer, (z + k / 2) * fine[1] + y + k % 2, coarser->sum + to,
-                            coarser->count + to);
+                gather_line(finer, (z + k / 2) * fine[1] + y + k % 2, sum, count);
     }
 }
 
@@ -97,7 +99,8 @@ csrec_status csrec_threshold_start(const csrec_mask *mask, const double *y, doub
         cells += set_extents(&l[levels - 1], &l[levels]);
         levels++;
     }
-    double *memory = calloc((size_t)(2 * cells + 1), sizeof *memory), *next = memory;
+    double *memory = csrec_memory_allocate((size_t)(2 * cells + 1) * sizeof *memory),
+           *next = memory;
     if (!memory) return CSREC_MEMORY;
     for (int i = 1; i < levels; i++) {
         l[i].sum = next;
@@ -237,7 +240,7 @@ static csrec_status make_start(const csrec_run *run, double *signal, csrec_error
 
 static csrec_status start_way(csrec_run *run, threshold *t, csrec_error *error) {
     const csrec_operator *A = run->A;
-    double *start = malloc((size_t)A->mask->entries * sizeof *start);
+    double *start = csrec_memory_allocate((size_t)A->mask->entries * sizeof *start);
     csrec_status status = start ? make_start(run, start, error) : CSREC_MEMORY;
     t->way = A->type->shrink;
     if (!status) status = t->way ? t->way->create(A, run->y, start, &t->state) : CSREC_UNSUPPORTED;
