@@ -242,7 +242,7 @@ static const csrec_param params[] = {
 
 /* Seconds of one thread for a multiplication of a block's transform, and for a coefficient besides;
  * for an entry: a step of blocks that are never stored, and that times the edge. */
-static const double PER_PRODUCT = 2.1e-10, PER_COEFFICIENT = 5e-9, PER_PIXEL = 1.6e-9,
+static const double PER_PRODUCT = 2.1e-10, PER_COEFFICIENT = 5e-9, PER_PIXEL = 1.9e-9,
                     PER_PIXEL_EDGE = 8.5e-11;
 
 /* Blocks `step` apart along each axis, at both ends too. Where none are stored (dct_shrink.c): two
