@@ -64,6 +64,20 @@ TEST(presets_are_estimated) {
     }
 }
 
+/* Samples, the signal and the program included; in units other than those of pictures. */
+TEST(the_process_takes_what_is_told) {
+    if (SANITIZED) skip();
+    make_picture("big.png", 1900, 1800, 1, 8, false);
+    for (int percent = 5; percent <= 25; percent += 20) {
+        run_line("$S big.png -q -o big.npz -r %g", percent / 100.0);
+        const int64_t peak =
+            peak_of("$R big.npz -q -t 2 -Q fast --scale 0,300 --backend cpu --json -o big.npy");
+        const double told = number_of(read_text("out"), "estimate", "process") / 1024.0;
+        if (fabs(told / (double)peak - 1.0) > 0.1)
+            fail_msg("%d %%: %g KiB told, %lld taken", percent, told, (long long)peak);
+    }
+}
+
 TEST(too_little_is_refused) {
     expect_mistake("$R m.npz -Q balanced --memory 2 -o no.png", 1,
                    "but may use 2.0 MiB of memory; give it more memory");

@@ -171,7 +171,7 @@ static const char *dtype_name(const csrec_measurement *m) {
 }
 
 csrec_estimate cli_process_estimate(const csrec_measurement *m, const csrec_estimate *recovery) {
-    static const double program = 16.0 * 1048576.0, start = 0.06;
+    static const double program = 18.0 * 1048576.0, start = 0.06;
     const double values = (double)csrec_measurement_signal_values(m),
                  written = csrec_dtype_size(m->dtype) > 2 && m->dtype != CSREC_F32 ? 8.0 : 4.0;
     double own = program + 8.0 * (double)m->n;
