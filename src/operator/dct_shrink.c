@@ -14,10 +14,11 @@
  * cover it at any offset. */
 typedef struct lattice {
     int64_t extent, blocks, cells;
-    float *share; /* of pixels: 2 / block / number of covering blocks, 0 for none */
+    int64_t side, floats; /* pixel i is at i % side * (floats / side) + i / side */
+    float *share;         /* [floats] 2 / block / number of covering blocks, 0 for none */
 } lattice;
 
-/* Rows of pixels are of `width` floats: [step][across] pixels side by side. */
+/* Rows of pixels are of `width` floats, [step][across]. */
 typedef struct state {
     csrec_pool pool; /* first */
     const csrec_dct *d;
@@ -38,10 +39,20 @@ static bool suits(const csrec_dct *d) {
            d->axis[1].extent >= d->block && d->axis[2].extent >= d->block;
 }
 
-static void lay_axis(const csrec_dct *d, int64_t extent, lattice *axis) {
+/* across: of a row, of which vectors are read. */
+static void lay_axis(csrec_pool *pool, const csrec_dct *d, int64_t extent, bool across,
+                     lattice *axis) {
     axis->extent = extent;
     axis->blocks = csrec_dct_blocks(extent, d->block, d->step);
     axis->cells = csrec_dct_cells(extent, d->block, d->step);
+    axis->side = across ? d->step : 1;
+    axis->floats = d->step * (across ? csrec_dct_across(axis->cells) : axis->cells);
+    CSREC_TAKE(pool, axis->share, axis->floats);
+}
+
+/* Address of pixel i of an axis. */
+static int64_t place(const lattice *axis, int64_t i) {
+    return i % axis->side * (axis->floats / axis->side) + i / axis->side;
 }
 
 /* Floats of a line of cells. */
@@ -64,16 +75,14 @@ static int64_t room_of(const state *s) {
 static csrec_status dct_shrink_allocate(state *s) {
     const csrec_dct *d = s->d;
     csrec_dct_pass *p = &s->pass;
-    lay_axis(d, d->axis[1].extent, &s->axis[0]);
-    lay_axis(d, d->axis[2].extent, &s->axis[1]);
+    lay_axis(&s->pool, d, d->axis[1].extent, false, &s->axis[0]);
+    lay_axis(&s->pool, d, d->axis[2].extent, true, &s->axis[1]);
     p->block = d->block;
     p->step = d->step;
-    p->across = csrec_dct_across(s->axis[1].cells);
     p->blocks = s->axis[1].blocks;
-    s->width = p->across * p->step;
-    const int64_t rows = s->axis[0].cells * p->step;
-    CSREC_TAKE(&s->pool, s->axis[0].share, rows);
-    CSREC_TAKE(&s->pool, s->axis[1].share, s->width);
+    s->width = s->axis[1].floats;
+    p->across = s->width / p->step;
+    const int64_t rows = s->axis[0].floats;
     CSREC_TAKE(&s->pool, s->squares, rows);
     CSREC_TAKE(&s->pool, s->picture, rows * s->width);
     CSREC_TAKE(&s->pool, s->target, rows * s->width);
@@ -81,11 +90,6 @@ static csrec_status dct_shrink_allocate(state *s) {
     s->room = csrec_pool_keep(
         &s->pool, aligned_alloc(vector, (size_t)(s->threads * room_of(s)) * sizeof *s->room));
     return csrec_pool_status(&s->pool);
-}
-
-/* Address of column x in a row of pixels. */
-static int64_t place(const csrec_dct_pass *p, int64_t x) {
-    return x % p->step * p->across + x / p->step;
 }
 
 /* Entry of the signal, reflected at its ends, for pixel i of an axis of the cells. */
@@ -108,7 +112,7 @@ static void fill_row(const state *s, const double *start, const int64_t *column,
 static csrec_status fill(state *s, const double *y, const double *start) {
     const csrec_dct_pass *p = &s->pass;
     const csrec_mask *mask = &s->d->mask;
-    const int64_t wide = s->axis[1].extent, rows = s->axis[0].cells * p->step;
+    const int64_t wide = s->axis[1].extent, rows = s->axis[0].floats;
     int64_t *column = malloc((size_t)s->width * sizeof *column);
     if (!column) return CSREC_MEMORY;
     for (int64_t i = 0; i < s->width; i++)
@@ -118,7 +122,8 @@ static csrec_status fill(state *s, const double *y, const double *start) {
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int64_t k = 0; k < mask->m; k++) {
         const int64_t row = mask->index[k] / wide, x = mask->index[k] - row * wide;
-        s->target[(row + p->step - 1) * s->width + place(p, x + p->step - 1)] = (float)y[k];
+        s->target[(row + p->step - 1) * s->width + place(&s->axis[1], x + p->step - 1)] =
+            (float)y[k];
     }
     s->energy = csrec_squares(mask->m, y);
     free(column);
@@ -150,15 +155,13 @@ static csrec_status dct_shrink_create(const csrec_operator *A, const double *y, 
     return status;
 }
 
-/* For blocks shifted by `offset`; `across` cells lie side by side. The sum over blocks lacks a
- * factor of 2 / block for each axis. */
-static void count_cover(const csrec_dct_pass *p, int offset, int64_t across, lattice *axis) {
-    const int64_t cells = across > 1 ? across : axis->cells, n = cells * p->step;
-    memset(axis->share, 0, (size_t)n * sizeof *axis->share);
+/* For blocks shifted by `offset`. The sum over blocks lacks a factor of 2 / block for each axis. */
+static void count_cover(const csrec_dct_pass *p, int offset, lattice *axis) {
+    memset(axis->share, 0, (size_t)axis->floats * sizeof *axis->share);
     for (int64_t k = 0; k < axis->blocks; k++)
         for (int i = offset; i < offset + p->block; i++)
-            axis->share[across > 1 ? place(p, k * p->step + i) : k * p->step + i] += 1.0f;
-    for (int64_t i = 0; i < n; i++)
+            axis->share[place(axis, k * p->step + i)] += 1.0f;
+    for (int64_t i = 0; i < axis->floats; i++)
         if (axis->share[i] > 0.0f) axis->share[i] = 2.0f / ((float)p->block * axis->share[i]);
 }
 
@@ -262,15 +265,14 @@ static csrec_status take_step(void *data, const csrec_shrink_step *step) {
     int down;
     csrec_dct_offset(s->pass.step, step->draw, &down, &s->pass.right);
     set_thresholds(&s->pass, step);
-    count_cover(&s->pass, down, 1, &s->axis[0]);
-    count_cover(&s->pass, s->pass.right, s->pass.across, &s->axis[1]);
+    count_cover(&s->pass, down, &s->axis[0]);
+    count_cover(&s->pass, s->pass.right, &s->axis[1]);
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int part = 0; part < s->threads; part++) keep_lines(s, part);
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int part = 0; part < s->threads; part++) step_band(s, step, down, part);
     s->energy = 0.0;
-    for (int64_t row = 0; row < s->axis[0].cells * s->pass.step; row++)
-        s->energy += s->squares[row];
+    for (int64_t row = 0; row < s->axis[0].floats; row++) s->energy += s->squares[row];
     return CSREC_OK;
 }
 
@@ -284,7 +286,7 @@ static void dct_shrink_signal(const void *data, double *out) {
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int64_t i = 0; i < s->axis[0].extent; i++) {
         const float *row = s->picture + (i + border) * s->width;
-        for (int64_t j = 0; j < wide; j++) out[i * wide + j] = row[place(&s->pass, j + border)];
+        for (int64_t j = 0; j < wide; j++) out[i * wide + j] = row[place(&s->axis[1], j + border)];
     }
 }
 
