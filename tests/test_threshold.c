@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_threshold.c - thresholding of pictures: the fast pass over blocks against block cosines by
- * their definition, instruction sets against each other, and the solver's promises. */
+ * their definition, threads against each other (instruction sets: test_sets.c), and the solver's
+ * promises. */
 
 #include "check.h"
 #include "operator/dct.h"
-#include "simd.h"
 
 SEED(seed);
 
@@ -167,58 +167,6 @@ TEST(hard_threshold_keeps_what_passes) {
     }
 }
 
-/* A line of blocks, and a row of pixels; the sum of squares. */
-static double run_set(const csrec_dct_simd *set, const csrec_dct_pass *from, float *rows) {
-    csrec_dct_pass p = *from;
-    const int64_t n = p.across * p.step, all = p.block * n;
-    for (int i = 0; i < p.block; i++) {
-        p.picture[i] = rows + i * n;
-        p.sum[i] = rows + all + i * n;
-    }
-    set->pass(&p);
-    return set->blend(&(csrec_dct_blend){.cells = p.blocks,
-                                         .across = p.across,
-                                         .step = p.step,
-                                         .down = 0.5f,
-                                         .relax = 0.7f,
-                                         .impose = 0.9f,
-                                         .share = rows + 2 * all,
-                                         .target = rows + 2 * all + n,
-                                         .sum = p.sum[0],
-                                         .u = rows});
-}
-
-TEST(instruction_sets_agree) {
-    static const int blocks[] = {4, 8, 16, 32};
-    const csrec_dct_simd *sets[3];
-    int count = SIMD_SETS(sets, &csrec_dct_generic, &csrec_dct_avx2, &csrec_dct_avx512);
-    for (int round = 0; round < 12; round++) {
-        int block = blocks[round % 4], step = block >> check_below(&seed, 3);
-        csrec_dct_pass p = {.block = block, .step = step, .blocks = 1 + check_below(&seed, 150)};
-        p.right = (int)check_below(&seed, step);
-        p.across = csrec_dct_across(p.blocks + block / step);
-        for (int i = 0; i < 4; i++) p.threshold[i / 2][i % 2] = (float)(block * 60.0);
-        p.threshold[0][0] = -1.0f;
-        const int64_t n = p.across * step * (2 * block + 2);
-        const size_t vector = CSREC_DCT_LANES * sizeof(float);
-        OWNED float *work = aligned_alloc(vector, vector * (size_t)(block * block));
-        OWNED float *first = malloc((size_t)n * 4), *rows = malloc((size_t)n * 4);
-        OWNED float *copy = malloc((size_t)n * 4);
-        p.work = work;
-        for (int64_t k = 0; k < n; k++)
-            copy[k] = check_below(&seed, 4) ? (float)(255.0 * check_uniform(&seed)) : 0.0f;
-        for (int64_t k = n - p.across * step; k < n; k++)
-            if (check_below(&seed, 4)) copy[k] = NAN;
-        memcpy(first, copy, (size_t)n * 4);
-        const double squares = run_set(sets[0], &p, first);
-        for (int s = 1; s < count; s++) {
-            memcpy(rows, copy, (size_t)n * 4);
-            assert_true(run_set(sets[s], &p, rows) == squares);
-            if (memcmp(first, rows, (size_t)n * 4)) fail_msg("block %d step %d", block, step);
-        }
-    }
-}
-
 TEST(threads_agree) {
     for (int block = 4; block <= 16; block *= 2) {
         csrec_shape shape = {2, {32 * 4 * block + check_below(&seed, 99), 32}};
@@ -233,10 +181,9 @@ TEST(threads_agree) {
         ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
         for (A->threads = 1; A->threads <= 4; A->threads++) {
             void *fast;
+            csrec_shrink_step how = {.threshold = 50.0, .relax = 1.0};
             assert_ok(A->type->shrink->create(A, y, from, &fast));
-            for (int64_t draw = 0; draw < 3; draw++)
-                assert_ok(A->type->shrink->step(
-                    fast, &(csrec_shrink_step){.threshold = 50.0, .relax = 1.0, .draw = draw}));
+            for (; how.draw < 3; how.draw++) assert_ok(A->type->shrink->step(fast, &how));
             A->type->shrink->signal(fast, A->threads == 1 ? one : many);
             if (A->threads == 1) energy = A->type->shrink->energy(fast);
             assert_true(A->type->shrink->energy(fast) == energy);

@@ -52,29 +52,23 @@ enum { CSREC_DCT_LANES = 16 }; /* the most of any instruction set; what arrays a
 
 typedef struct csrec_dct_pass {
     int block, step, right;               /* right: the blocks' offset, below step */
-    int64_t across, blocks;               /* cells a row with room for the last lanes; blocks */
-    const float *picture[CSREC_DCT_MOST]; /* [block] rows of pixels [step][across] */
+    int64_t blocks, cells, across;        /* a row is [step][across], of which `cells` count */
+    const float *picture[CSREC_DCT_MOST]; /* [block] rows of pixels under a line of blocks */
     float *sum[CSREC_DCT_MOST];           /* the same: blocks are added here */
     float threshold[2][2];                /* in units of X: [u > 0][v > 0] */
     float less[2][2];                     /* subtracted from surviving coefficients */
     void *work;                           /* [block * block] vectors, as aligned as long */
+    float relax, impose;
+    const float *share; /* of a row's pixels, 0: no block covers it */
 } csrec_dct_pass;
 
-/* Writes to u, a row of pixels, from v = sum * down * share where blocks cover a pixel, else u. */
-typedef struct csrec_dct_blend {
-    int64_t cells, across; /* a row is [step][across], of which `cells` count */
-    int step;
-    float down; /* share of the row */
-    float relax, impose;
-    const float *share, *target; /* target: NaN where no sample is */
-    float *sum, *u;              /* sum becomes 0 */
-} csrec_dct_blend;
-
-/* By instruction set: thresholds a line of blocks and adds them; finishes a row of pixels, returns
- * the sum of (target - v)^2. */
+/* By instruction set: thresholds a line of blocks and adds them. Finishes u, a row of pixels, from
+ * v = sum * down * share where blocks cover a pixel, else u: down is the row's share, target NaN
+ * where no sample is. Then sum is 0; returns the sum of (target - v)^2. */
 typedef struct csrec_dct_simd {
     void (*pass)(const csrec_dct_pass *pass);
-    double (*blend)(const csrec_dct_blend *blend);
+    double (*blend)(const csrec_dct_pass *pass, float down, const float *target, float *sum,
+                    float *u);
 } csrec_dct_simd;
 
 extern const csrec_dct_simd csrec_dct_generic, csrec_dct_avx2, csrec_dct_avx512;

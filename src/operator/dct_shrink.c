@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/memory.h"
 #include "base/threads.h"
 #include "base/unit.h"
 
@@ -24,10 +25,12 @@ typedef struct state {
     const csrec_dct *d;
     csrec_dct_pass pass;
     const csrec_dct_simd *simd;
-    lattice axis[2];
-    int64_t width;
+    lattice axis[2];         /* the rows; a row */
+    int64_t width, line;     /* floats of a row, and of a line of cells */
+    int64_t reach, each;     /* lines that a block may reach below its own; floats of a room */
     float *picture, *target; /* [rows][width]; target: NaN where there is no sample */
-    float *room;     /* of threads, each the lines of cells that others change, sums, work */
+    float *room;     /* of each thread: `reach` lines above and below its own, as they were; sums of
+                        reach + 1 lines; work of a pass */
     double *squares; /* [rows] of errors at the samples */
     double energy;
     int threads;
@@ -55,41 +58,28 @@ static int64_t place(const lattice *axis, int64_t i) {
     return i % axis->side * (axis->floats / axis->side) + i / axis->side;
 }
 
-/* Floats of a line of cells. */
-static int64_t line_of(const state *s) {
-    return s->pass.step * s->width;
-}
-
-/* Lines of cells below that of a block that it may reach. */
-static int64_t reach_of(const csrec_dct_pass *p) {
-    return p->block / p->step;
-}
-
-/* Of a thread: lines above and below its own, as they were; the sums of as many lines as a block
- * may reach; work of a pass. */
-static int64_t room_of(const state *s) {
-    return (3 * reach_of(&s->pass) + 1) * line_of(s) +
-           s->pass.block * s->pass.block * CSREC_DCT_LANES;
-}
-
 static csrec_status dct_shrink_allocate(state *s) {
     const csrec_dct *d = s->d;
-    csrec_dct_pass *p = &s->pass;
-    lay_axis(&s->pool, d, d->axis[1].extent, false, &s->axis[0]);
-    lay_axis(&s->pool, d, d->axis[2].extent, true, &s->axis[1]);
-    p->block = d->block;
-    p->step = d->step;
-    p->blocks = s->axis[1].blocks;
-    s->width = s->axis[1].floats;
-    p->across = s->width / p->step;
+    csrec_pool *pool = &s->pool;
+    lay_axis(pool, d, d->axis[1].extent, false, &s->axis[0]);
+    lay_axis(pool, d, d->axis[2].extent, true, &s->axis[1]);
     const int64_t rows = s->axis[0].floats;
-    CSREC_TAKE(&s->pool, s->squares, rows);
-    CSREC_TAKE(&s->pool, s->picture, rows * s->width);
-    CSREC_TAKE(&s->pool, s->target, rows * s->width);
-    const size_t vector = CSREC_DCT_LANES * sizeof *s->room; /* stacks of threads may be small */
-    s->room = csrec_pool_keep(
-        &s->pool, aligned_alloc(vector, (size_t)(s->threads * room_of(s)) * sizeof *s->room));
-    return csrec_pool_status(&s->pool);
+    s->width = s->axis[1].floats;
+    s->line = s->width * d->step;
+    s->reach = d->block / d->step;
+    s->each = (3 * s->reach + 1) * s->line + d->block * d->block * CSREC_DCT_LANES;
+    s->pass = (csrec_dct_pass){.block = d->block,
+                               .step = d->step,
+                               .blocks = s->axis[1].blocks,
+                               .cells = s->axis[1].cells,
+                               .across = s->width / d->step,
+                               .share = s->axis[1].share};
+    CSREC_TAKE(pool, s->squares, rows);
+    CSREC_TAKE(pool, s->picture, rows * s->width);
+    CSREC_TAKE(pool, s->target, rows * s->width);
+    const size_t room = (size_t)(s->threads * s->each) * sizeof *s->room;
+    s->room = csrec_pool_keep(pool, csrec_memory_allocate(room));
+    return csrec_pool_status(pool);
 }
 
 /* Entry of the signal, reflected at its ends, for pixel i of an axis of the cells. */
@@ -100,30 +90,26 @@ static int64_t reflected(const lattice *axis, int step, int64_t i) {
     return i < axis->extent ? i : 2 * axis->extent - 1 - i;
 }
 
-static void fill_row(const state *s, const double *start, const int64_t *column, int64_t row) {
-    const double *line = start + reflected(&s->axis[0], s->pass.step, row) * s->axis[1].extent;
-    float *u = s->picture + row * s->width, *target = s->target + row * s->width;
-    for (int64_t i = 0; i < s->width; i++) {
-        u[i] = (float)line[column[i]];
-        target[i] = NAN;
-    }
-}
-
 static csrec_status fill(state *s, const double *y, const double *start) {
-    const csrec_dct_pass *p = &s->pass;
+    const lattice *axis = s->axis;
     const csrec_mask *mask = &s->d->mask;
-    const int64_t wide = s->axis[1].extent, rows = s->axis[0].floats;
-    int64_t *column = malloc((size_t)s->width * sizeof *column);
+    const int64_t step = s->pass.step, across = s->pass.across, width = s->width;
+    int64_t *column = malloc((size_t)width * sizeof *column);
     if (!column) return CSREC_MEMORY;
-    for (int64_t i = 0; i < s->width; i++)
-        column[i] = reflected(&s->axis[1], p->step, i % p->across * p->step + i / p->across);
+    for (int64_t i = 0; i < width; i++)
+        column[i] = reflected(&axis[1], (int)step, i % across * step + i / across);
 #pragma omp parallel for schedule(static) num_threads(s->threads)
-    for (int64_t row = 0; row < rows; row++) fill_row(s, start, column, row);
+    for (int64_t row = 0; row < axis[0].floats; row++) {
+        const double *from = start + reflected(&axis[0], (int)step, row) * axis[1].extent;
+        for (int64_t i = row * width, j = 0; j < width; i++, j++) {
+            s->picture[i] = (float)from[column[j]];
+            s->target[i] = NAN;
+        }
+    }
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int64_t k = 0; k < mask->m; k++) {
-        const int64_t row = mask->index[k] / wide, x = mask->index[k] - row * wide;
-        s->target[(row + p->step - 1) * s->width + place(&s->axis[1], x + p->step - 1)] =
-            (float)y[k];
+        const int64_t row = mask->index[k] / axis[1].extent, x = mask->index[k] % axis[1].extent;
+        s->target[(row + step - 1) * width + place(&axis[1], x + step - 1)] = (float)y[k];
     }
     s->energy = csrec_squares(mask->m, y);
     free(column);
@@ -165,80 +151,46 @@ static void count_cover(const csrec_dct_pass *p, int offset, lattice *axis) {
         if (axis->share[i] > 0.0f) axis->share[i] = 2.0f / ((float)p->block * axis->share[i]);
 }
 
-/* The lines of cells of a part, and its room: lines above and below as they were, sums. */
-typedef struct band {
-    int64_t from, to;
-    float *above, *below, *sum, *work;
-} band;
-
-static band band_of(const state *s, int part) {
-    const int64_t line = line_of(s), reach = reach_of(&s->pass), cells = s->axis[0].cells;
-    float *room = s->room + part * room_of(s);
-    return (band){.from = cells * part / s->threads,
-                  .to = cells * (part + 1) / s->threads,
-                  .above = room,
-                  .below = room + reach * line,
-                  .sum = room + 2 * reach * line,
-                  .work = room + (3 * reach + 1) * line};
+/* First line of cells of a part. */
+static int64_t first_of(const state *s, int part) {
+    return s->axis[0].cells * part / s->threads;
 }
 
 /* Before other threads change them. */
 static void keep_lines(const state *s, int part) {
-    const band b = band_of(s, part);
-    const int64_t line = line_of(s), reach = reach_of(&s->pass);
-    const size_t bytes = (size_t)(reach * line) * sizeof *s->picture;
-    if (part > 0) memcpy(b.above, s->picture + (b.from - reach) * line, bytes);
-    if (part + 1 < s->threads) memcpy(b.below, s->picture + b.to * line, bytes);
-}
-
-/* Rows of pixels under the blocks of a line, and of their sums, which are of a ring of lines. */
-static void point_rows(const state *s, const band *b, int64_t line, int down, csrec_dct_pass *p) {
-    const int64_t reach = reach_of(p), ring = (reach + 1) * p->step;
-    for (int i = 0; i < p->block; i++) {
-        const int64_t row = line * p->step + down + i, cell = row / p->step;
-        p->picture[i] = cell < b->from ? b->above + (row - (b->from - reach) * p->step) * s->width
-                        : cell < b->to ? s->picture + row * s->width
-                                       : b->below + (row - b->to * p->step) * s->width;
-        p->sum[i] = b->sum + row % ring * s->width;
-    }
-}
-
-/* v and u of a line of cells, which all its blocks have been added to. */
-static void blend_line(const state *s, const csrec_shrink_step *step, const band *b, int64_t line) {
-    const csrec_dct_pass *p = &s->pass;
-    const int64_t ring = (reach_of(p) + 1) * p->step;
-    for (int64_t row = line * p->step; row < (line + 1) * p->step; row++) {
-        const csrec_dct_blend blend = {.cells = s->axis[1].cells,
-                                       .across = p->across,
-                                       .step = p->step,
-                                       .relax = (float)step->relax,
-                                       .impose = (float)step->impose,
-                                       .down = s->axis[0].share[row],
-                                       .share = s->axis[1].share,
-                                       .target = s->target + row * s->width,
-                                       .sum = b->sum + row % ring * s->width,
-                                       .u = s->picture + row * s->width};
-        s->squares[row] = s->simd->blend(&blend);
-    }
+    const int64_t from = first_of(s, part), to = first_of(s, part + 1), kept = s->reach * s->line;
+    float *room = s->room + part * s->each;
+    if (part > 0) memcpy(room, s->picture + from * s->line - kept, (size_t)kept * sizeof *room);
+    if (part + 1 < s->threads)
+        memcpy(room + kept, s->picture + to * s->line, (size_t)kept * sizeof *room);
 }
 
 /* A line of cells changes when all blocks that read it have been added, to the lines of a part
- * alone, in the order of their positions. */
-static void step_band(const state *s, const csrec_shrink_step *step, int down, int part) {
-    const band b = band_of(s, part);
-    const int64_t reach = reach_of(&s->pass), cells = line_of(s);
+ * alone, in the order of their positions. Sums are a ring of lines. */
+static void step_lines(const state *s, int down, int part) {
+    const int64_t from = first_of(s, part), to = first_of(s, part + 1), reach = s->reach;
+    const int64_t step = s->pass.step, ring = (reach + 1) * step;
+    float *above = s->room + part * s->each, *below = above + reach * s->line,
+          *sum = below + reach * s->line;
     csrec_dct_pass p = s->pass;
-    p.work = b.work;
-    memset(b.sum, 0, (size_t)((reach + 1) * cells) * sizeof *b.sum);
-    for (int64_t line = part ? b.from - reach : 0; line < b.to; line++) {
-        if (line < s->axis[0].blocks) {
-            point_rows(s, &b, line, down, &p);
-            s->simd->pass(&p);
+    p.work = sum + (reach + 1) * s->line;
+    memset(sum, 0, (size_t)((reach + 1) * s->line) * sizeof *sum);
+    for (int64_t line = part ? from - reach : 0; line < to; line++) {
+        for (int64_t i = 0, row = line * step + down; i < p.block; i++, row++) {
+            p.sum[i] = sum + row % ring * s->width;
+            p.picture[i] = row < from * step ? above + (row - (from - reach) * step) * s->width
+                           : row < to * step ? s->picture + row * s->width
+                                             : below + (row - to * step) * s->width;
         }
-        if (line >= b.from)
-            blend_line(s, step, &b, line);
-        else
-            memset(b.sum + line % (reach + 1) * cells, 0, (size_t)cells * sizeof *b.sum);
+        if (line < s->axis[0].blocks) s->simd->pass(&p);
+        for (int64_t row = line * step; row < (line + 1) * step; row++) {
+            float *own = sum + row % ring * s->width, *u = s->picture + row * s->width;
+            if (line < from)
+                memset(own, 0, (size_t)s->width * sizeof *own);
+            else
+                s->squares[row] =
+                    s->simd->blend(&p, s->axis[0].share[row], s->target + row * s->width, own, u);
+        }
     }
 }
 
@@ -265,12 +217,14 @@ static csrec_status take_step(void *data, const csrec_shrink_step *step) {
     int down;
     csrec_dct_offset(s->pass.step, step->draw, &down, &s->pass.right);
     set_thresholds(&s->pass, step);
+    s->pass.relax = (float)step->relax;
+    s->pass.impose = (float)step->impose;
     count_cover(&s->pass, down, &s->axis[0]);
     count_cover(&s->pass, s->pass.right, &s->axis[1]);
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int part = 0; part < s->threads; part++) keep_lines(s, part);
 #pragma omp parallel for schedule(static) num_threads(s->threads)
-    for (int part = 0; part < s->threads; part++) step_band(s, step, down, part);
+    for (int part = 0; part < s->threads; part++) step_lines(s, down, part);
     s->energy = 0.0;
     for (int64_t row = 0; row < s->axis[0].floats; row++) s->energy += s->squares[row];
     return CSREC_OK;

@@ -129,11 +129,10 @@ DEFINE_BLOCKS(32)
 typedef void blocks_fn(const csrec_dct_pass *p, const int64_t *column, int64_t k, vec valid);
 
 static void pass(const csrec_dct_pass *p) {
-    static blocks_fn *const of_size[] = {blocks4, blocks8, blocks16, blocks32};
-    blocks_fn *const blocks = of_size[p->block == 4    ? 0
-                                      : p->block == 8  ? 1
-                                      : p->block == 16 ? 2
-                                                       : 3];
+    blocks_fn *const blocks = p->block == 4    ? blocks4
+                              : p->block == 8  ? blocks8
+                              : p->block == 16 ? blocks16
+                                               : blocks32;
     int64_t column[CSREC_DCT_MOST];
     for (int j = 0; j < p->block; j++)
         column[j] = (j + p->right) % p->step * p->across + (j + p->right) / p->step;
@@ -148,15 +147,15 @@ INLINE vec choose(bits which, vec a, vec b) {
     return (vec)(((bits)a & which) | ((bits)b & ~which));
 }
 
-/* LANES pixels from i on; adds the squares. */
-INLINE void blend_some(const csrec_dct_blend *b, int64_t i, wide *squares) {
-    const vec none = {0}, u = load(b->u + i), target = load(b->target + i);
-    const vec each = b->down * load(b->share + i);
-    const vec v = choose(each > none, load(b->sum + i) * each, u);
-    const bits sampled = target == target;
-    const vec error = (vec)((bits)(target - v) & sampled);
-    store(b->u + i, choose(sampled, v + b->impose * error, v + b->relax * (v - u)));
-    store(b->sum + i, none);
+/* LANES pixels; adds the squares. */
+INLINE void blend_some(float down, float relax, float impose, const float *share,
+                       const float *target, float *sum, float *u, wide *squares) {
+    const vec none = {0}, old = load(u), wanted = load(target), each = down * load(share);
+    const vec v = choose(each > none, load(sum) * each, old);
+    const bits sampled = wanted == wanted;
+    const vec error = (vec)((bits)(wanted - v) & sampled);
+    store(u, choose(sampled, v + impose * error, v + relax * (v - old)));
+    store(sum, none);
     half part[2];
     memcpy(part, &error, sizeof part);
     for (int h = 0; h < 2; h++) {
@@ -166,14 +165,19 @@ INLINE void blend_some(const csrec_dct_blend *b, int64_t i, wide *squares) {
 }
 
 /* Squares are added in as many sums by any instruction set. */
-static double blend(const csrec_dct_blend *blend) {
+static double blend(const csrec_dct_pass *p, float down, const float *target, float *sum,
+                    float *u) {
     enum { PARTS = CSREC_DCT_LANES / LANES };
-    const csrec_dct_blend b = *blend;
+    const float relax = p->relax, impose = p->impose, *share = p->share;
     wide squares[2 * PARTS] = {{0}};
     double all = 0.0;
-    for (int q = 0; q < b.step; q++)
-        for (int64_t i = q * b.across; i < q * b.across + b.cells; i += CSREC_DCT_LANES)
-            for (int k = 0; k < PARTS; k++) blend_some(&b, i + k * LANES, squares + 2 * k);
+    for (int64_t first = 0; first < p->step * p->across; first += p->across)
+        for (int64_t i = first; i < first + p->cells; i += CSREC_DCT_LANES)
+            for (int k = 0; k < PARTS; k++) {
+                const int64_t at = i + k * LANES;
+                blend_some(down, relax, impose, share + at, target + at, sum + at, u + at,
+                           squares + 2 * k);
+            }
     for (int l = 0; l < CSREC_DCT_LANES; l++) all += squares[l / (LANES / 2)][l % (LANES / 2)];
     return all;
 }

@@ -37,27 +37,16 @@ static int64_t parents(const level *finer, const level *coarser, int64_t line) {
     return (z / 2 * coarser->extent[1] + y / 2) * coarser->extent[2];
 }
 
-static void gather_line(const level *finer, int64_t line, double *sum, double *count) {
-    const int64_t wide = finer->extent[2];
-    const double *own = finer->sum + line * wide;
-    for (int64_t x = 0; x < wide; x++) {
-        const bool empty = !finer->count && isnan(own[x]);
-        sum[x / 2] += empty ? 0.0 : own[x];
-        count[x / 2] += finer->count ? finer->count[line * wide + x] : empty ? 0.0 : 1.0;
-    }
-}
-
 static void gather(const level *finer, level *coarser) {
-    const int64_t *fine = finer->extent, *coarse = coarser->extent;
-    const int64_t lines = coarse[0] * coarse[1];
-#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(finer->cells, 0))
+    int64_t wide = finer->extent[2], lines = finer->cells / wide;
     for (int64_t l = 0; l < lines; l++) {
-        const int64_t z = l / coarse[1] * 2, y = l % coarse[1] * 2;
-        double *sum = coarser->sum + l * coarse[2], *count = coarser->count + l * coarse[2];
-        for (int64_t x = 0; x < coarse[2]; x++) sum[x] = count[x] = 0.0;
-        for (int64_t k = 0; k < 4; k++)
-            if (z + k / 2 < fine[0] && y + k % 2 < fine[1])
-                gather_line(finer, (z + k / 2) * fine[1] + y + k % 2, sum, count);
+        const double *own = finer->sum + l * wide;
+        int64_t p = parents(finer, coarser, l);
+        for (int64_t x = 0; x < wide; x++) {
+            const double count = finer->count ? finer->count[l * wide + x] : !isnan(own[x]);
+            coarser->sum[p + x / 2] += count > 0.0 ? own[x] : 0.0;
+            coarser->count[p + x / 2] += count;
+        }
     }
 }
 
@@ -99,8 +88,7 @@ csrec_status csrec_threshold_start(const csrec_mask *mask, const double *y, doub
         cells += set_extents(&l[levels - 1], &l[levels]);
         levels++;
     }
-    double *memory = csrec_memory_allocate((size_t)(2 * cells + 1) * sizeof *memory),
-           *next = memory;
+    double *memory = calloc((size_t)(2 * cells + 1), sizeof *memory), *next = memory;
     if (!memory) return CSREC_MEMORY;
     for (int i = 1; i < levels; i++) {
         l[i].sum = next;

@@ -58,14 +58,9 @@ static void tell_summary(const cli_job *job) {
              together);
 }
 
-/* Slabs are written while others are recovered. */
-static csrec_estimate process_estimate(const cli_job *job) {
-    const csrec_estimate *recovery = &job->result.report.estimate;
-    return job->large.on ? *recovery : cli_process_estimate(&job->in.measurement, recovery);
-}
-
 static void tell_estimate(const cli_job *job) {
-    const csrec_estimate e = process_estimate(job);
+    csrec_estimate e = job->result.report.estimate;
+    if (!job->large.on) e = cli_process_estimate(&job->in.measurement, &e);
     char tile[192];
     if (!e.method) return;
     cli_note(job->tool, "estimated %.1f MiB and %.3g s, by %s with %d threads; %lld tile%s of %s",
@@ -209,7 +204,8 @@ static void json_estimate(cli_json *json, const cli_job *job) {
     cli_json_begin(json, "estimate");
     cli_json_text(json, "method", e->method);
     cli_json_unsigned(json, "bytes", e->bytes);
-    cli_json_unsigned(json, "process", process_estimate(job).bytes);
+    if (!job->large.on)
+        cli_json_unsigned(json, "process", cli_process_estimate(&job->in.measurement, e).bytes);
     cli_json_real(json, "seconds", e->seconds);
     cli_json_integer(json, "threads", e->threads);
     cli_json_integer(json, "tiles", e->tiles);
