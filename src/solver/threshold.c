@@ -56,12 +56,12 @@ static void spread(const level *coarser, level *finer) {
 #pragma omp parallel for schedule(static) num_threads(csrec_threads_for(finer->cells, 0))
     for (int64_t l = 0; l < lines; l++) {
         const double *above = coarser->sum + parents(finer, coarser, l);
-        double *sum = finer->sum + l * wide, *count = finer->count + l * wide;
+        double *sum = finer->sum + l * wide;
         for (int64_t x = 0; x < wide; x++)
             if (finer->count)
-                sum[x] = (sum[x] + 0.5 * above[x / 2]) / (count[x] + 0.5);
-            else
-                sum[x] = isnan(sum[x]) ? above[x / 2] : sum[x];
+                sum[x] = (sum[x] + 0.5 * above[x / 2]) / (finer->count[l * wide + x] + 0.5);
+            else if (isnan(sum[x]))
+                sum[x] = above[x / 2];
     }
 }
 
@@ -71,8 +71,7 @@ static void run_pyramid(level *l, int levels, const csrec_mask *mask, const doub
     for (int64_t i = 0; i < mask->entries; i++) signal[i] = NAN;
     for (int64_t k = 0; k < mask->m; k++) signal[mask->index[k]] = y[k];
     for (int i = 1; i < levels; i++) gather(&l[i - 1], &l[i]);
-    level *top = &l[levels - 1]; /* one cell */
-    if (levels > 1) top->sum[0] /= top->count[0];
+    if (levels > 1) l[levels - 1].sum[0] /= l[levels - 1].count[0]; /* one cell */
     for (int i = levels - 1; i > 0; i--) spread(&l[i], &l[i - 1]);
 }
 

@@ -6,12 +6,9 @@
 #include "method/sparse/sparse.h"
 #include "solver/support.h"
 
-/* Seconds of one thread for an entry: a guess, and what comes before and after the iterations. */
-static const double PER_START = 3e-8;
-
 /* A threshold schedule: an initial guess, for which threshold.c keeps a pyramid, then the
  * iterations, which begin with the guess and end with the signal. A channel of several has its
- * samples apart. */
+ * samples apart. An entry takes 3e-8 s before and after the iterations. */
 static csrec_need threshold_need(const csrec_task *task, const csrec_operator_need *f) {
     double entries = (double)task->entries,
            steps = csrec_task_setting(task, CSREC_OF_SOLVER, "steps", 60.0);
@@ -21,7 +18,7 @@ static csrec_need threshold_need(const csrec_task *task, const csrec_operator_ne
                                       : f->kept + 8.0 * entries);
     return (csrec_need){
         .bytes = (task->channels > 1 ? 8.0 * (double)task->n : 0.0) + fmax(start, kept),
-        .seconds = PER_START * entries + steps * (f->stored ? 2.0 * f->product : f->step)};
+        .seconds = 3e-8 * entries + steps * (f->stored ? 2.0 * f->product : f->step)};
 }
 
 static csrec_need one_need(const csrec_task *task, const csrec_operator_need *f) {

@@ -116,12 +116,10 @@ static csrec_status solve_through(job *j, int64_t task, const csrec_solve_option
 static csrec_status run_task(job *j, int64_t task, csrec_error *error) {
     const csrec_measurement *m = j->measurement;
     csrec_setting settings[CSREC_SPARSE_SETTINGS + 1];
-    double *own = NULL, *y = m->y;
-    if (m->channels > 1) {
-        y = own = malloc((size_t)(m->n * j->each) * sizeof *y);
-        if (!y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-        csrec_channel_take(m->n, m->channels, task / j->frames, j->each, m->y, y);
-    }
+    const size_t bytes = (size_t)(m->n * j->each) * sizeof(double);
+    double *own = m->channels > 1 ? malloc(bytes) : NULL, *y = m->channels > 1 ? own : m->y;
+    if (!y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (own) csrec_channel_take(m->n, m->channels, task / j->frames, j->each, m->y, own);
     csrec_solve_options solve = csrec_sparse_options(j, task / j->frames, settings);
     solve.progress = csrec_sparse_progress;
     solve.context = j;
@@ -186,15 +184,14 @@ static csrec_status create_operators(job *j, const csrec_context *products, csre
 }
 
 /* products: the device that computes the operators' products. */
-static csrec_status set_up(job *j, const csrec_context *products, double *signal,
-                           csrec_error *error) {
+static csrec_status set_up(job *j, const csrec_context *products, csrec_error *error) {
     csrec_status status = sort_settings(j, error);
     csrec_shape_count(&j->measurement->shape, &j->entries);
     if (!status) status = create_operators(j, products, error);
     if (status) return status;
     j->tasks = j->measurement->channels * j->frames;
-    const size_t values = (size_t)(j->tasks * j->entries * j->wide);
-    j->result = j->tasks == 1 ? signal : (j->own = malloc(values * sizeof *j->own));
+    const size_t bytes = (size_t)(j->tasks * j->entries * j->wide) * sizeof *j->own;
+    if (j->tasks > 1) j->result = j->own = malloc(bytes);
     j->reports = calloc((size_t)j->tasks, sizeof *j->reports);
     return j->result && j->reports ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
 }
@@ -236,11 +233,12 @@ static csrec_status recover(const csrec_recovery *r, int frames, const csrec_ope
              .options = options,
              .solver = csrec_solver_find(options->solve.solver),
              .spec = specs,
-             .frames = frames};
+             .frames = frames,
+             .result = r->signal};
     double start = csrec_seconds();
     csrec_call_begin(&j.call, options->solve.progress, options->solve.context,
                      (csrec_progress){csrec_sparse_stage(j.solver), 0, 0, -1.0});
-    csrec_status status = set_up(&j, engine ? &csrec_context_cpu : r->context, r->signal, error);
+    csrec_status status = set_up(&j, engine ? &csrec_context_cpu : r->context, error);
     double ready = csrec_seconds();
     if (!status) status = engine ? engine(&j, r->context, error) : run_tasks(&j, error);
     if (!status) deliver(&j, r->signal, r->report);

@@ -171,15 +171,14 @@ static const char *dtype_name(const csrec_measurement *m) {
 }
 
 csrec_estimate cli_process_estimate(const csrec_measurement *m, const csrec_estimate *recovery) {
-    static const double program = 18.0 * 1048576.0, start = 0.06;
-    const double values = (double)csrec_measurement_signal_values(m),
-                 written = csrec_dtype_size(m->dtype) > 2 && m->dtype != CSREC_F32 ? 8.0 : 4.0;
-    double own = program + 8.0 * (double)m->n;
+    const double values = (double)csrec_measurement_signal_values(m), n = (double)m->n;
+    const bool wide = csrec_dtype_size(m->dtype) > 2 && m->dtype != CSREC_F32;
+    csrec_estimate e = *recovery;
+    double own = 18.0 * 1048576.0 + 8.0 * n; /* the program, index, y, guides */
     own += (m->deviation ? 16.0 : 8.0) * (double)csrec_measurement_values(m);
     if (m->guides) own += 4.0 * (double)(m->guides->n * cli_entries(m));
-    csrec_estimate e = *recovery;
-    e.bytes = (uint64_t)(own + fmax((double)e.bytes, (8.0 + written) * values));
-    e.seconds += start + 4.2e-8 * values + 8e-8 * (double)m->n;
+    e.bytes = (uint64_t)(own + fmax((double)e.bytes, (wide ? 16.0 : 12.0) * values));
+    e.seconds += 0.06 + 4.2e-8 * values + 8e-8 * n;
     if (e.memory < UINT64_MAX / 2) e.memory += (uint64_t)own; /* which the process has already */
     return e;
 }
