@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_threshold.c - thresholding of pictures: the fast pass over blocks against block cosines by
- * their definition, instruction sets against each other, and the solver's promises. */
+ * their definition, threads against each other (instruction sets: test_sets.c), and the solver's
+ * promises. */
 
 #include "check.h"
 #include "operator/dct.h"
-#include "simd.h"
 
 SEED(seed);
 
@@ -167,53 +167,29 @@ TEST(hard_threshold_keeps_what_passes) {
     }
 }
 
-/* By threads that have some cells each, or one that has all. */
-static void pass_cells(const csrec_dct_simd *set, csrec_dct_pass *p, int64_t n, int threads) {
-    memset(p->sum, 0, (size_t)n * sizeof *p->sum);
-    p->to = 0;
-    for (int t = 0; t < threads; t++) {
-        p->from = p->to;
-        p->to = t + 1 < threads ? p->from + check_below(&seed, p->plane - p->from) : p->plane;
-        set->pass(p);
-    }
-}
-
-TEST(instruction_sets_and_threads_agree) {
-    static const int blocks[] = {4, 8, 16, 32};
-    const csrec_dct_simd *sets[3];
-    int count = SIMD_SETS(sets, &csrec_dct_generic, &csrec_dct_avx2, &csrec_dct_avx512);
-    for (int round = 0; round < 12; round++) {
-        int block = blocks[round % 4], step = block >> check_below(&seed, 3);
-        int64_t lines = block / step + 1 + check_below(&seed, 9);
-        csrec_dct_pass p = {.block = block, .step = step};
-        p.across = block / step + 1 + check_below(&seed, 40);
-        p.blocks = (lines - block / step) * p.across - block / step;
-        p.plane = lines * p.across + 2 * CSREC_DCT_LANES;
-        p.down = (int)check_below(&seed, step);
-        p.right = (int)check_below(&seed, step);
-        int64_t n = p.plane * step * step;
-        OWNED float *memory = malloc((size_t)(3 * n + p.plane) * sizeof *memory);
-        for (int64_t k = 0; k < n; k++) memory[k] = (float)(255.0 * check_uniform(&seed));
-        for (int64_t k = 0; k < p.plane; k++)
-            memory[3 * n + k] = k < p.blocks && check_below(&seed, 9) ? 1.0f : 0.0f;
-        p.picture = memory;
-        p.valid = memory + 3 * n;
-        const size_t vector = CSREC_DCT_LANES * sizeof *memory;
-        p.work = aligned_alloc(vector, vector * (size_t)(block * block));
-        assert_non_null(p.work);
-        for (int i = 0; i < 4; i++) p.threshold[i / 2][i % 2] = (float)(block * 60.0);
-        p.threshold[0][0] = -1.0f;
-        p.sum = memory + n;
-        pass_cells(sets[0], &p, n, 1);
-        for (int s = 0; s < count; s++) {
-            p.sum = memory + 2 * n;
-            pass_cells(sets[s], &p, n, 1 + round % 4);
-            for (int64_t k = 0; k < n; k++)
-                if (p.sum[k] != memory[n + k])
-                    fail_msg("block %d step %d: %g for %g", block, step, (double)p.sum[k],
-                             (double)memory[n + k]);
+TEST(threads_agree) {
+    for (int block = 4; block <= 16; block *= 2) {
+        csrec_shape shape = {2, {32 * 4 * block + check_below(&seed, 99), 32}};
+        const int64_t entries = shape.dim[0] * shape.dim[1], m = entries / 4;
+        OWNED int64_t *index = check_order(&seed, entries);
+        OWNED double *y = random_picture(m), *from = random_picture(entries);
+        OWNED double *one = random_picture(entries), *many = random_picture(entries);
+        double energy = 0.0;
+        csrec_operator_spec spec = {.name = "dct", .m = m, .shape = &shape, .index = index};
+        spec.block = block;
+        spec.step = block >> check_below(&seed, 3);
+        ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
+        for (A->threads = 1; A->threads <= 4; A->threads++) {
+            void *fast;
+            csrec_shrink_step how = {.threshold = 50.0, .relax = 1.0};
+            assert_ok(A->type->shrink->create(A, y, from, &fast));
+            for (; how.draw < 3; how.draw++) assert_ok(A->type->shrink->step(fast, &how));
+            A->type->shrink->signal(fast, A->threads == 1 ? one : many);
+            if (A->threads == 1) energy = A->type->shrink->energy(fast);
+            assert_true(A->type->shrink->energy(fast) == energy);
+            if (A->threads > 1) assert_memory_equal(one, many, (size_t)entries * sizeof *one);
+            A->type->shrink->destroy(fast);
         }
-        free(p.work);
     }
 }
 

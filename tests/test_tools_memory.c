@@ -64,6 +64,17 @@ TEST(presets_are_estimated) {
     }
 }
 
+/* Samples, the signal and the program included; in units other than those of pictures. */
+TEST(the_process_takes_what_is_told) {
+    if (SANITIZED) skip();
+    make_picture("big.png", 1900, 1800, 1, 8, false);
+    run_well("$S big.png -q -o big.npz -r 0.2");
+    const char *line = "$R big.npz -q -t 2 -Q fast --scale 0,300 --backend cpu --json -o big.npy";
+    const double peak = 1024.0 * (double)peak_of(line);
+    const double told = number_of(read_text("out"), "estimate", "process");
+    if (fabs(told / peak - 1.0) > 0.1) fail_msg("%g bytes told, %g taken", told, peak);
+}
+
 TEST(too_little_is_refused) {
     expect_mistake("$R m.npz -Q balanced --memory 2 -o no.png", 1,
                    "but may use 2.0 MiB of memory; give it more memory");

@@ -2,7 +2,6 @@
 /* csrecover --sequence: frames in files, in a folder, as they appear, and in one array. */
 #include "tools.h"
 
-#include <sys/resource.h>
 
 SEED(seed);
 
@@ -150,24 +149,6 @@ TEST(truths_are_compared_frame_by_frame) {
         assert_float_equal(number_after(read_text("err"), words),
                            10.0 * log10((high - low) * (high - low) / error), 0.006);
     }
-}
-
-/* KiB that a command needs at its most: of a process that has no other children. */
-static int64_t peak_of(const char *command) {
-    struct rusage usage;
-    int status;
-    fflush(NULL);
-    const pid_t child = fork();
-    if (child == 0) {
-        const int code = run(command);
-        FILE *file = fopen("peak", "w");
-        getrusage(RUSAGE_CHILDREN, &usage);
-        fprintf(file, "%ld", usage.ru_maxrss);
-        _exit(fclose(file) || code);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("%s: %s", command, read_text("err"));
-    return strtoll(read_text("peak"), NULL, 10);
 }
 
 /* Each frame has 256 KiB of its own in the tool alone: samples and the signal. */

@@ -5,6 +5,7 @@
 #include "check.h"
 
 #include <dirent.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,6 +45,24 @@ __attribute__((format(printf, 1, 2))) static inline void run_line(const char *fo
     assert_in_range(vsnprintf(line, sizeof line, format, values), 1, sizeof line - 1);
     va_end(values);
     run_well(line);
+}
+
+/* KiB that a command needs at its most: of a process that has no other children. */
+static inline int64_t peak_of(const char *command) {
+    struct rusage usage;
+    int status;
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        const int code = run(command);
+        FILE *file = fopen("peak", "w");
+        getrusage(RUSAGE_CHILDREN, &usage);
+        fprintf(file, "%ld", usage.ru_maxrss);
+        _exit(fclose(file) || code);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("%s: %s", command, read_text("err"));
+    return strtoll(read_text("peak"), NULL, 10);
 }
 
 static inline int files_here(void) {

@@ -98,10 +98,10 @@ static double least(csrec_dtype dtype) {
 }
 
 void csrec_array_set(csrec_array *array, int64_t i, double value) {
-    bool real = array->dtype == CSREC_F32 || array->dtype == CSREC_F64;
-    double near =
-        fmin(fmax(real ? value : round(value), least(array->dtype)), largest(array->dtype));
-    if (real && !isfinite(value)) near = value;
+    const bool real = array->dtype == CSREC_F32 || array->dtype == CSREC_F64;
+    const double low = least(array->dtype), high = largest(array->dtype);
+    double near = real ? value : round(value);
+    if (!real || isfinite(value)) near = !(near >= low) ? low : near > high ? high : near;
     switch (array->dtype) {
 #define CSREC_DTYPE_SET(name, type, code, bytes)                                                   \
     case CSREC_##name:                                                                             \

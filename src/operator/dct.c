@@ -242,29 +242,31 @@ static const csrec_param params[] = {
 
 /* Seconds of one thread for a multiplication of a block's transform, and for a coefficient besides;
  * for an entry: a step of blocks that are never stored, and that times the edge. */
-static const double PER_PRODUCT = 2.1e-10, PER_COEFFICIENT = 5e-9, PER_PIXEL = 3.4e-9,
-                    PER_PIXEL_EDGE = 1e-10;
+static const double PER_PRODUCT = 2.1e-10, PER_COEFFICIENT = 5e-9, PER_PIXEL = 1.9e-9,
+                    PER_PIXEL_EDGE = 8.5e-11;
 
-/* Blocks `step` apart along each axis, at both ends too. Where none are stored (dct_shrink.c): four
- * planes and a quarter of one, over the blocks that cover the signal wherever they begin. */
+/* Blocks `step` apart along each axis, at both ends too. Where none are stored (dct_shrink.c): two
+ * planes of floats. */
 static csrec_operator_need dct_need(const csrec_operator_spec *spec) {
     const csrec_shape *shape = spec->shape;
     int block = spec->block, step = spec->step;
     csrec_operator_need need = {.n = 1.0, .own = 8.0 * (double)spec->m};
-    double edges = 0.0, planes = 1.0;
+    double edges = 0.0, pixels = 1.0, floats = 1.0;
     bool fast = shape->dims == 2 && (block & (block - 1)) == 0 && block % step == 0;
     for (int a = 0; a < shape->dims; a++) {
         int64_t extent = shape->dim[a], edge = extent < block ? extent : block;
         need.n *= (double)(((extent - edge + step - 1) / step + 1) * edge);
         edges += (double)edge;
         need.own += 8.0 * (double)(extent + (extent - edge + step - 1) / step + 1); /* an axis */
-        planes *= (double)(extent + block + 2 * step);
+        const int64_t cells = csrec_dct_cells(extent > block ? extent : block, block, step);
+        pixels *= (double)(cells * step);
+        floats *= (double)((a + 1 < shape->dims ? cells : csrec_dct_across(cells)) * step);
         fast = fast && extent >= block;
     }
     need.stored = !fast;
     need.product = need.n * (PER_PRODUCT * edges + PER_COEFFICIENT);
-    need.step = planes * (PER_PIXEL + PER_PIXEL_EDGE * block);
-    if (fast) need.kept = 4.0 * planes * (4.0 + 1.0 / (step * step)) + 8.0 * (double)spec->m;
+    need.step = pixels * (PER_PIXEL + PER_PIXEL_EDGE * block);
+    if (fast) need.kept = 8.0 * floats;
     return need;
 }
 

@@ -37,11 +37,11 @@ static inline const csrec_dct *csrec_dct_of(const csrec_operator *A) {
 
 /* ---- thresholding a picture's block cosines in float, many blocks at once.
  *
- * The picture lies in a frame of whole cells of step x step pixels; pixel (y, x) of cell (cy, cx)
- * is kept in plane (y, x) at cy * across + cx. The pixels at one place of neighbouring blocks are
- * then neighbours in memory: a vector holds one pixel, or one coefficient, of as many blocks as it
- * has lanes, and no data move between lanes. All blocks may be moved by less than a cell. Positions
- * in the last columns of cells, where a block would wrap around, exist with weight 0.
+ * The picture lies in a frame of whole cells of step x step pixels. Of a row of pixels each
+ * `step`th lie side by side, so that a vector holds one pixel, or one coefficient, of as many
+ * neighbouring blocks as it has lanes, and the transforms move no data between lanes. All blocks
+ * may be moved by less than a cell. A line of blocks is thresholded and added at once, and rows of
+ * pixels that no further block covers are finished while they are in the cache.
  *
  * The DCT-II and its transpose are Lee's (1984), without the factors that make them orthonormal:
  *     X_k = sum_n x_n cos(pi (2 n + 1) k / 2 N),   coefficient a_k X_k, a_0^2 = 1/N, a_k^2 = 2/N.
@@ -51,36 +51,41 @@ static inline const csrec_dct *csrec_dct_of(const csrec_operator *A) {
 enum { CSREC_DCT_LANES = 16 }; /* the most of any instruction set; what arrays are padded for */
 
 typedef struct csrec_dct_pass {
-    int block, step;
-    int down, right;        /* the blocks' offset, below step */
-    int64_t across, blocks; /* cells a line, positions of blocks */
-    int64_t plane;          /* floats a plane, with room behind the last block */
-    const float *picture;   /* [step * step][plane] */
-    float *sum;             /* the same: blocks are added here */
-    const float *valid;     /* [blocks + lanes] 1, or 0 where a block wraps around */
-    int64_t from, to;       /* cells that are added to, by all blocks that reach them */
-    float threshold[2][2];  /* in units of X: [u > 0][v > 0] */
-    float less[2][2];       /* subtracted from surviving coefficients */
-    void *work;             /* [block * block] vectors, as aligned as they are long */
+    int block, step, right;               /* right: the blocks' offset, below step */
+    int64_t blocks, cells, across;        /* a row is [step][across], of which `cells` count */
+    const float *picture[CSREC_DCT_MOST]; /* [block] rows of pixels under a line of blocks */
+    float *sum[CSREC_DCT_MOST];           /* the same: blocks are added here */
+    float threshold[2][2];                /* in units of X: [u > 0][v > 0] */
+    float less[2][2];                     /* subtracted from surviving coefficients */
+    void *work;                           /* [block * block] vectors, as aligned as long */
+    float relax, impose;
+    const float *share; /* of a row's pixels, 0: no block covers it */
 } csrec_dct_pass;
 
-/* Writes v = sum * down * share to sum where blocks cover a pixel, else u; then updates u. */
-typedef struct csrec_dct_blend {
-    int64_t n;  /* pixels */
-    float down; /* share of the line */
-    float relax, impose;
-    const float *share, *sampled, *target;
-    float *sum, *u;
-} csrec_dct_blend;
-
-/* By instruction set: thresholds all blocks and adds them; finishes one line of cells of a plane.
- */
+/* By instruction set: thresholds a line of blocks and adds them. Finishes u, a row of pixels, from
+ * v = sum * down * share where blocks cover a pixel, else u: down is the row's share, target NaN
+ * where no sample is. Then sum is 0; returns the sum of (target - v)^2. */
 typedef struct csrec_dct_simd {
     void (*pass)(const csrec_dct_pass *pass);
-    void (*blend)(const csrec_dct_blend *blend);
+    double (*blend)(const csrec_dct_pass *pass, float down, const float *target, float *sum,
+                    float *u);
 } csrec_dct_simd;
 
 extern const csrec_dct_simd csrec_dct_generic, csrec_dct_avx2, csrec_dct_avx512;
+
+/* Along an axis of `extent` pixels after step - 1 more: blocks that cover it from any offset, and
+ * the cells that these reach. */
+static inline int64_t csrec_dct_blocks(int64_t extent, int block, int step) {
+    return (extent - block + 2 * (step - 1)) / step + 1;
+}
+static inline int64_t csrec_dct_cells(int64_t extent, int block, int step) {
+    return csrec_dct_blocks(extent, block, step) + block / step;
+}
+
+/* Of a row: an odd number of lines of the cache, so that rows do not compete for a set of it. */
+static inline int64_t csrec_dct_across(int64_t cells) {
+    return ((cells / CSREC_DCT_LANES + 2) | 1) * CSREC_DCT_LANES;
+}
 
 /* For two axes of at least a block each, blocks of 4, 8, 16 or 32, a step that divides them. */
 extern const csrec_shrink_type csrec_dct_shrink;

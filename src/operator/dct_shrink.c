@@ -7,25 +7,32 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/memory.h"
 #include "base/threads.h"
+#include "base/unit.h"
 
 /* Positions along an axis: the signal starts `step - 1` pixels into the cells, so that blocks
  * cover it at any offset. */
 typedef struct lattice {
     int64_t extent, blocks, cells;
-    float *share; /* [step][cells] 2 / block / number of covering blocks, 0 for none */
+    int64_t side, floats; /* pixel i is at i % side * (floats / side) + i / side */
+    float *share;         /* [floats] 2 / block / number of covering blocks, 0 for none */
 } lattice;
 
+/* Rows of pixels are of `width` floats, [step][across]. */
 typedef struct state {
     csrec_pool pool; /* first */
     const csrec_dct *d;
     csrec_dct_pass pass;
     const csrec_dct_simd *simd;
-    lattice axis[2];
-    float *memory, *picture, *sum, *sampled, *target, *valid; /* planes; sampled: 1 or 0 */
-    int64_t planes;                                           /* floats in all of them */
-    const double *y;
-    int64_t *at; /* [m] addresses of the samples */
+    lattice axis[2];         /* the rows; a row */
+    int64_t width, line;     /* floats of a row, and of a line of cells */
+    int64_t reach, each;     /* lines that a block may reach below its own; floats of a room */
+    float *picture, *target; /* [rows][width]; target: NaN where there is no sample */
+    float *room;     /* of each thread: `reach` lines above and below its own, as they were; sums of
+                        reach + 1 lines; work of a pass */
+    double *squares; /* [rows] of errors at the samples */
+    double energy;
     int threads;
 } state;
 
@@ -35,49 +42,44 @@ static bool suits(const csrec_dct *d) {
            d->axis[1].extent >= d->block && d->axis[2].extent >= d->block;
 }
 
-static void lay_axis(csrec_pool *pool, const csrec_dct *d, int64_t extent, lattice *axis) {
-    int64_t step = d->step, beyond = step - 1 + extent - d->block;
+/* across: of a row, of which vectors are read. */
+static void lay_axis(csrec_pool *pool, const csrec_dct *d, int64_t extent, bool across,
+                     lattice *axis) {
     axis->extent = extent;
-    axis->blocks = (beyond + step - 1) / step + 1;
-    axis->cells = axis->blocks + d->block / step; /* one more than the blocks need, for offsets */
-    CSREC_TAKE(pool, axis->share, axis->cells * step);
+    axis->blocks = csrec_dct_blocks(extent, d->block, d->step);
+    axis->cells = csrec_dct_cells(extent, d->block, d->step);
+    axis->side = across ? d->step : 1;
+    axis->floats = d->step * (across ? csrec_dct_across(axis->cells) : axis->cells);
+    CSREC_TAKE(pool, axis->share, axis->floats);
+}
+
+/* Address of pixel i of an axis. */
+static int64_t place(const lattice *axis, int64_t i) {
+    return i % axis->side * (axis->floats / axis->side) + i / axis->side;
 }
 
 static csrec_status dct_shrink_allocate(state *s) {
     const csrec_dct *d = s->d;
-    csrec_dct_pass *p = &s->pass;
-    lay_axis(&s->pool, d, d->axis[1].extent, &s->axis[0]);
-    lay_axis(&s->pool, d, d->axis[2].extent, &s->axis[1]);
-    p->block = d->block;
-    p->step = d->step;
-    p->across = s->axis[1].cells;
-    p->blocks = (s->axis[0].blocks - 1) * p->across + s->axis[1].blocks;
-    /* The last lanes may reach beyond the last block; planes that are no multiple of 4 KiB apart
-     * do not compete for the same sets of the cache. */
-    p->plane = (s->axis[0].cells * p->across + 2 * CSREC_DCT_LANES) / 16 * 16 + 16;
-    s->planes = p->plane * d->step * d->step;
-    CSREC_ZEROS(&s->pool, s->memory, 4 * s->planes + p->plane);
-    CSREC_TAKE(&s->pool, s->at, d->mask.m);
-    const size_t vector = CSREC_DCT_LANES * sizeof *s->memory; /* stacks of threads may be small */
-    p->work = csrec_pool_keep(
-        &s->pool, aligned_alloc(vector, vector * (size_t)(s->threads * d->block * d->block)));
-    if (csrec_pool_status(&s->pool)) return CSREC_MEMORY;
-    s->picture = s->memory;
-    s->sum = s->picture + s->planes;
-    s->sampled = s->sum + s->planes;
-    s->target = s->sampled + s->planes;
-    s->valid = s->target + s->planes;
-    for (int64_t k = 0; k < p->blocks; k++) s->valid[k] = k % p->across < s->axis[1].blocks;
-    p->picture = s->picture;
-    p->sum = s->sum;
-    p->valid = s->valid;
-    return CSREC_OK;
-}
-
-/* Address of the pixel at (y, x) of the cells. */
-static int64_t place(const csrec_dct_pass *p, int64_t y, int64_t x) {
-    return ((y % p->step) * p->step + x % p->step) * p->plane + y / p->step * p->across +
-           x / p->step;
+    csrec_pool *pool = &s->pool;
+    lay_axis(pool, d, d->axis[1].extent, false, &s->axis[0]);
+    lay_axis(pool, d, d->axis[2].extent, true, &s->axis[1]);
+    const int64_t rows = s->axis[0].floats;
+    s->width = s->axis[1].floats;
+    s->line = s->width * d->step;
+    s->reach = d->block / d->step;
+    s->each = (3 * s->reach + 1) * s->line + d->block * d->block * CSREC_DCT_LANES;
+    s->pass = (csrec_dct_pass){.block = d->block,
+                               .step = d->step,
+                               .blocks = s->axis[1].blocks,
+                               .cells = s->axis[1].cells,
+                               .across = s->width / d->step,
+                               .share = s->axis[1].share};
+    CSREC_TAKE(pool, s->squares, rows);
+    CSREC_TAKE(pool, s->picture, rows * s->width);
+    CSREC_TAKE(pool, s->target, rows * s->width);
+    const size_t room = (size_t)(s->threads * s->each) * sizeof *s->room;
+    s->room = csrec_pool_keep(pool, csrec_memory_allocate(room));
+    return csrec_pool_status(pool);
 }
 
 /* Entry of the signal, reflected at its ends, for pixel i of an axis of the cells. */
@@ -88,21 +90,30 @@ static int64_t reflected(const lattice *axis, int step, int64_t i) {
     return i < axis->extent ? i : 2 * axis->extent - 1 - i;
 }
 
-static void fill(state *s, const double *y, const double *start) {
-    const csrec_dct_pass *p = &s->pass;
+static csrec_status fill(state *s, const double *y, const double *start) {
     const lattice *axis = s->axis;
-    for (int64_t i = 0; i < axis[0].cells * p->step; i++) {
-        const double *line = start + reflected(&axis[0], p->step, i) * axis[1].extent;
-        for (int64_t j = 0; j < axis[1].cells * p->step; j++)
-            s->picture[place(p, i, j)] = (float)line[reflected(&axis[1], p->step, j)];
+    const csrec_mask *mask = &s->d->mask;
+    const int64_t step = s->pass.step, across = s->pass.across, width = s->width;
+    int64_t *column = malloc((size_t)width * sizeof *column);
+    if (!column) return CSREC_MEMORY;
+    for (int64_t i = 0; i < width; i++)
+        column[i] = reflected(&axis[1], (int)step, i % across * step + i / across);
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int64_t row = 0; row < axis[0].floats; row++) {
+        const double *from = start + reflected(&axis[0], (int)step, row) * axis[1].extent;
+        for (int64_t i = row * width, j = 0; j < width; i++, j++) {
+            s->picture[i] = (float)from[column[j]];
+            s->target[i] = NAN;
+        }
     }
-    for (int64_t k = 0; k < s->d->mask.m; k++) {
-        int64_t at = s->d->mask.index[k];
-        int64_t to = place(p, at / axis[1].extent + p->step - 1, at % axis[1].extent + p->step - 1);
-        s->sampled[to] = 1.0f;
-        s->target[to] = (float)y[k];
-        s->at[k] = to;
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int64_t k = 0; k < mask->m; k++) {
+        const int64_t row = mask->index[k] / axis[1].extent, x = mask->index[k] % axis[1].extent;
+        s->target[(row + step - 1) * width + place(&axis[1], x + step - 1)] = (float)y[k];
     }
+    s->energy = csrec_squares(mask->m, y);
+    free(column);
+    return CSREC_OK;
 }
 
 /* A thread computes the blocks of some lines of cells before its own once more. */
@@ -121,53 +132,66 @@ static csrec_status dct_shrink_create(const csrec_operator *A, const double *y, 
     s->d = A->data;
     s->simd = CSREC_CPU_CHOOSE(csrec_dct);
     s->threads = threads_for(A);
-    s->y = y;
     csrec_status status = dct_shrink_allocate(s);
-    if (status) {
+    if (!status) status = fill(s, y, start);
+    if (status)
         csrec_pool_destroy(s);
-        return status;
-    }
-    fill(s, y, start);
-    *data = s;
-    return CSREC_OK;
+    else
+        *data = s;
+    return status;
 }
 
 /* For blocks shifted by `offset`. The sum over blocks lacks a factor of 2 / block for each axis. */
 static void count_cover(const csrec_dct_pass *p, int offset, lattice *axis) {
-    int64_t n = axis->cells * p->step;
-    memset(axis->share, 0, (size_t)n * sizeof *axis->share);
+    memset(axis->share, 0, (size_t)axis->floats * sizeof *axis->share);
     for (int64_t k = 0; k < axis->blocks; k++)
         for (int i = offset; i < offset + p->block; i++)
-            axis->share[i % p->step * axis->cells + k + i / p->step] += 1.0f;
-    for (int64_t i = 0; i < n; i++)
+            axis->share[place(axis, k * p->step + i)] += 1.0f;
+    for (int64_t i = 0; i < axis->floats; i++)
         if (axis->share[i] > 0.0f) axis->share[i] = 2.0f / ((float)p->block * axis->share[i]);
 }
 
-/* A line of cells of a plane. */
-static void blend_line(const state *s, const csrec_shrink_step *step, int64_t plane, int64_t line) {
-    const csrec_dct_pass *p = &s->pass;
-    const int64_t at = plane * p->plane + line * p->across;
-    const csrec_dct_blend b = {.n = p->across,
-                               .relax = (float)step->relax,
-                               .impose = (float)step->impose,
-                               .down = s->axis[0].share[plane / p->step * s->axis[0].cells + line],
-                               .share = s->axis[1].share + plane % p->step * s->axis[1].cells,
-                               .sampled = s->sampled + at,
-                               .target = s->target + at,
-                               .sum = s->sum + at,
-                               .u = s->picture + at};
-    s->simd->blend(&b);
+/* First line of cells of a part. */
+static int64_t first_of(const state *s, int part) {
+    return s->axis[0].cells * part / s->threads;
 }
 
-/* Blocks are added to a thread's own cells alone, in the order of their positions. */
-static void add_blocks(const state *s, int part) {
+/* Before other threads change them. */
+static void keep_lines(const state *s, int part) {
+    const int64_t from = first_of(s, part), to = first_of(s, part + 1), kept = s->reach * s->line;
+    float *room = s->room + part * s->each;
+    if (part > 0) memcpy(room, s->picture + from * s->line - kept, (size_t)kept * sizeof *room);
+    if (part + 1 < s->threads)
+        memcpy(room + kept, s->picture + to * s->line, (size_t)kept * sizeof *room);
+}
+
+/* A line of cells changes when all blocks that read it have been added, to the lines of a part
+ * alone, in the order of their positions. Sums are a ring of lines. */
+static void step_lines(const state *s, int down, int part) {
+    const int64_t from = first_of(s, part), to = first_of(s, part + 1), reach = s->reach;
+    const int64_t step = s->pass.step, ring = (reach + 1) * step;
+    float *above = s->room + part * s->each, *below = above + reach * s->line,
+          *sum = below + reach * s->line;
     csrec_dct_pass p = s->pass;
-    p.from = s->axis[0].cells * part / s->threads * p.across;
-    p.to = part + 1 < s->threads ? s->axis[0].cells * (part + 1) / s->threads * p.across : p.plane;
-    p.work = (float *)s->pass.work + (int64_t)part * p.block * p.block * CSREC_DCT_LANES;
-    for (int64_t plane = 0; plane < (int64_t)p.step * p.step; plane++)
-        memset(s->sum + plane * p.plane + p.from, 0, (size_t)(p.to - p.from) * sizeof *s->sum);
-    s->simd->pass(&p);
+    p.work = sum + (reach + 1) * s->line;
+    memset(sum, 0, (size_t)((reach + 1) * s->line) * sizeof *sum);
+    for (int64_t line = part ? from - reach : 0; line < to; line++) {
+        for (int64_t i = 0, row = line * step + down; i < p.block; i++, row++) {
+            p.sum[i] = sum + row % ring * s->width;
+            p.picture[i] = row < from * step ? above + (row - (from - reach) * step) * s->width
+                           : row < to * step ? s->picture + row * s->width
+                                             : below + (row - to * step) * s->width;
+        }
+        if (line < s->axis[0].blocks) s->simd->pass(&p);
+        for (int64_t row = line * step; row < (line + 1) * step; row++) {
+            float *own = sum + row % ring * s->width, *u = s->picture + row * s->width;
+            if (line < from)
+                memset(own, 0, (size_t)s->width * sizeof *own);
+            else
+                s->squares[row] =
+                    s->simd->blend(&p, s->axis[0].share[row], s->target + row * s->width, own, u);
+        }
+    }
 }
 
 /* A sequence of offsets that covers the square evenly (Roberts's, from the plastic number). */
@@ -190,34 +214,34 @@ static void set_thresholds(csrec_dct_pass *p, const csrec_shrink_step *step) {
 
 static csrec_status take_step(void *data, const csrec_shrink_step *step) {
     state *s = data;
-    csrec_dct_offset(s->pass.step, step->draw, &s->pass.down, &s->pass.right);
+    int down;
+    csrec_dct_offset(s->pass.step, step->draw, &down, &s->pass.right);
     set_thresholds(&s->pass, step);
-    count_cover(&s->pass, s->pass.down, &s->axis[0]);
+    s->pass.relax = (float)step->relax;
+    s->pass.impose = (float)step->impose;
+    count_cover(&s->pass, down, &s->axis[0]);
     count_cover(&s->pass, s->pass.right, &s->axis[1]);
 #pragma omp parallel for schedule(static) num_threads(s->threads)
-    for (int part = 0; part < s->threads; part++) add_blocks(s, part);
-    const int64_t lines = s->axis[0].cells, all = lines * s->pass.step * s->pass.step;
+    for (int part = 0; part < s->threads; part++) keep_lines(s, part);
 #pragma omp parallel for schedule(static) num_threads(s->threads)
-    for (int64_t k = 0; k < all; k++) blend_line(s, step, k / lines, k % lines);
+    for (int part = 0; part < s->threads; part++) step_lines(s, down, part);
+    s->energy = 0.0;
+    for (int64_t row = 0; row < s->axis[0].floats; row++) s->energy += s->squares[row];
     return CSREC_OK;
 }
 
 static double dct_shrink_energy(const void *data) {
-    const state *s = data;
-    double sum = 0.0;
-    for (int64_t k = 0; k < s->d->mask.m; k++) {
-        double error = s->y[k] - s->sum[s->at[k]];
-        sum += error * error;
-    }
-    return sum;
+    return ((const state *)data)->energy;
 }
 
 static void dct_shrink_signal(const void *data, double *out) {
     const state *s = data;
-    const csrec_dct_pass *p = &s->pass;
-    for (int64_t i = 0; i < s->axis[0].extent; i++)
-        for (int64_t j = 0; j < s->axis[1].extent; j++)
-            *out++ = s->picture[place(p, i + p->step - 1, j + p->step - 1)];
+    const int64_t wide = s->axis[1].extent, border = s->pass.step - 1;
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int64_t i = 0; i < s->axis[0].extent; i++) {
+        const float *row = s->picture + (i + border) * s->width;
+        for (int64_t j = 0; j < wide; j++) out[i * wide + j] = row[place(&s->axis[1], j + border)];
+    }
 }
 
 const csrec_shrink_type csrec_dct_shrink = {dct_shrink_create, csrec_pool_destroy, take_step,

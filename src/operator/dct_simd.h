@@ -10,6 +10,8 @@ enum { LANES = SIMD_BYTES / 4 };
 
 typedef float vec __attribute__((vector_size(SIMD_BYTES)));
 typedef int32_t bits __attribute__((vector_size(SIMD_BYTES)));
+typedef float half __attribute__((vector_size(SIMD_BYTES / 2)));
+typedef double wide __attribute__((vector_size(SIMD_BYTES))); /* of a half */
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -83,42 +85,20 @@ DEFINE_DCT(32, 16, secant32)
 
 /* x minus a constant if |x| > t, else 0. */
 INLINE vec shrink(vec x, float t, float less) {
-    bits keep = (x > t) | (x < -t);
-    vec none = {0}, minus = none - less, plus = none + less;
-    bits negative = x < none;
-    vec loss = (vec)(((bits)minus & negative) | ((bits)plus & ~negative));
-    return (vec)((bits)(x - loss) & keep);
+    const bits sign = (bits){0} + INT32_MIN;
+    const vec size = (vec)((bits)x & ~sign),
+              loss = (vec)((bits)((vec){0} + less) | ((bits)x & sign));
+    return (vec)((bits)(x - loss) & (bits)(size > t));
 }
 
-/* Address of pixel (i, j) of the blocks from position k on. */
-INLINE int64_t place(const csrec_dct_pass *p, int i, int j, int64_t k) {
-    int y = i + p->down, x = j + p->right, s = p->step;
-    return ((int64_t)(y % s) * s + x % s) * p->plane + k + y / s * p->across + x / s;
-}
-
-/* edge: some are other threads' cells. */
-INLINE void add(const csrec_dct_pass *p, int i, int j, int64_t k, vec x, bool edge) {
-    float *to = p->sum + place(p, i, j, k);
-    if (!edge) {
-        store(to, load(to) + x);
-        return;
-    }
-    const int64_t cell = k + (i + p->down) / p->step * p->across + (j + p->right) / p->step;
-    for (int l = 0; l < LANES; l++)
-        if (cell + l >= p->from && cell + l < p->to) to[l] += x[l];
-}
-
-/* The blocks at positions k .. k + LANES - 1: columns, rows there and back, columns back.
- *
- * Every pixel adds the blocks that cover it in the order of their positions, as a device does: from
- * the last rows and columns of blocks to the first, for these are of the earlier positions. Where
- * LANES positions are less than a line of cells, two of them cover a pixel by the same row of both
- * only, and the order of rows does not matter. */
+/* The blocks at positions k .. k + LANES - 1: columns, rows there and back, columns back. A pixel
+ * adds the blocks that cover it in the order of their positions, as a device does: from their last
+ * columns to the first. */
 #define DEFINE_BLOCKS(N)                                                                           \
-    INLINE void blocks##N(const csrec_dct_pass *p, int64_t k, vec *work, bool edge) {              \
-        vec x[N], valid = load(p->valid + k);                                                      \
+    static void blocks##N(const csrec_dct_pass *p, const int64_t *column, int64_t k, vec valid) {  \
+        vec x[N], *work = p->work;                                                                 \
         for (int j = 0; j < N; j++) {                                                              \
-            for (int i = 0; i < N; i++) x[i] = load(p->picture + place(p, i, j, k));               \
+            for (int i = 0; i < N; i++) x[i] = load(p->picture[i] + column[j] + k);                \
             dct##N(x);                                                                             \
             for (int i = 0; i < N; i++) work[i * N + j] = x[i];                                    \
         }                                                                                          \
@@ -131,24 +111,14 @@ INLINE void add(const csrec_dct_pass *p, int i, int j, int64_t k, vec x, bool ed
             transposed##N(x);                                                                      \
             for (int j = 0; j < N; j++) work[i * N + j] = i ? x[j] : x[j] * 0.5f;                  \
         }                                                                                          \
-        const bool narrow = p->across < LANES + N / p->step;                                       \
         for (int j = N - 1; j >= 0; j--) {                                                         \
             for (int i = 0; i < N; i++) x[i] = work[i * N + j];                                    \
             transposed##N(x);                                                                      \
-            for (int i = 0; i < N; i++)                                                            \
-                if (narrow)                                                                        \
-                    work[i * N + j] = x[i];                                                        \
-                else                                                                               \
-                    add(p, i, j, k, x[i] * valid, edge);                                           \
+            for (int i = 0; i < N; i++) {                                                          \
+                float *to = p->sum[i] + column[j] + k;                                             \
+                store(to, load(to) + x[i] * valid);                                                \
+            }                                                                                      \
         }                                                                                          \
-        for (int i = N - 1; i >= 0 && narrow; i--)                                                 \
-            for (int j = N - 1; j >= 0; j--) add(p, i, j, k, work[i * N + j] * valid, edge);       \
-    }                                                                                              \
-    static void inner##N(const csrec_dct_pass *p, int64_t k, vec *work) {                          \
-        blocks##N(p, k, work, false);                                                              \
-    }                                                                                              \
-    static void edge##N(const csrec_dct_pass *p, int64_t k, vec *work) {                           \
-        blocks##N(p, k, work, true);                                                               \
     }
 
 DEFINE_BLOCKS(4)
@@ -156,30 +126,60 @@ DEFINE_BLOCKS(8)
 DEFINE_BLOCKS(16)
 DEFINE_BLOCKS(32)
 
-typedef void blocks_fn(const csrec_dct_pass *p, int64_t k, vec *work);
-
-static blocks_fn *const of_size[2][4] = {{inner4, inner8, inner16, inner32},
-                                         {edge4, edge8, edge16, edge32}};
+typedef void blocks_fn(const csrec_dct_pass *p, const int64_t *column, int64_t k, vec valid);
 
 static void pass(const csrec_dct_pass *p) {
-    const int size = p->block == 4 ? 0 : p->block == 8 ? 1 : p->block == 16 ? 2 : 3;
-    const int64_t reach = p->block / p->step * (p->across + 1); /* of a block's cells */
-    const int64_t end = p->blocks < p->to ? p->blocks : p->to;
-    for (int64_t k = p->from > reach ? p->from - reach : 0; k < end; k += LANES) {
-        const bool edge = k < p->from || k + LANES + reach > p->to;
-        of_size[edge][size](p, k, p->work);
+    blocks_fn *const blocks = p->block == 4    ? blocks4
+                              : p->block == 8  ? blocks8
+                              : p->block == 16 ? blocks16
+                                               : blocks32;
+    int64_t column[CSREC_DCT_MOST];
+    for (int j = 0; j < p->block; j++)
+        column[j] = (j + p->right) % p->step * p->across + (j + p->right) / p->step;
+    for (int64_t k = 0; k < p->blocks; k += LANES) {
+        vec valid;
+        for (int l = 0; l < LANES; l++) valid[l] = k + l < p->blocks;
+        blocks(p, column, k, valid);
     }
 }
 
-static void blend(const csrec_dct_blend *b) {
-    const float *share = b->share, *sampled = b->sampled, *target = b->target;
-    float *restrict sum = b->sum, *restrict u = b->u;
-    for (int64_t i = 0; i < b->n; i++) {
-        float each = b->down * share[i], v = each > 0.0f ? sum[i] * each : u[i];
-        float moved = b->relax * (v - u[i]) * (1.0f - sampled[i]);
-        sum[i] = v;
-        u[i] = v + moved + b->impose * sampled[i] * (target[i] - v);
+INLINE vec choose(bits which, vec a, vec b) {
+    return (vec)(((bits)a & which) | ((bits)b & ~which));
+}
+
+/* LANES pixels; adds the squares. */
+INLINE void blend_some(float down, float relax, float impose, const float *share,
+                       const float *target, float *sum, float *u, wide *squares) {
+    const vec none = {0}, old = load(u), wanted = load(target), each = down * load(share);
+    const vec v = choose(each > none, load(sum) * each, old);
+    const bits sampled = wanted == wanted;
+    const vec error = (vec)((bits)(wanted - v) & sampled);
+    store(u, choose(sampled, v + impose * error, v + relax * (v - old)));
+    store(sum, none);
+    half part[2];
+    memcpy(part, &error, sizeof part);
+    for (int h = 0; h < 2; h++) {
+        const wide e = __builtin_convertvector(part[h], wide);
+        squares[h] += e * e;
     }
+}
+
+/* Squares are added in as many sums by any instruction set. */
+static double blend(const csrec_dct_pass *p, float down, const float *target, float *sum,
+                    float *u) {
+    enum { PARTS = CSREC_DCT_LANES / LANES };
+    const float relax = p->relax, impose = p->impose, *share = p->share;
+    wide squares[2 * PARTS] = {{0}};
+    double all = 0.0;
+    for (int64_t first = 0; first < p->step * p->across; first += p->across)
+        for (int64_t i = first; i < first + p->cells; i += CSREC_DCT_LANES)
+            for (int k = 0; k < PARTS; k++) {
+                const int64_t at = i + k * LANES;
+                blend_some(down, relax, impose, share + at, target + at, sum + at, u + at,
+                           squares + 2 * k);
+            }
+    for (int l = 0; l < CSREC_DCT_LANES; l++) all += squares[l / (LANES / 2)][l % (LANES / 2)];
+    return all;
 }
 
 const csrec_dct_simd SIMD_TABLE = {pass, blend};

@@ -68,7 +68,7 @@ typedef struct csrec_operator_need {
     bool stored;       /* thresholding stores coefficients: csrec_threshold_plain */
     double step;       /* seconds of an iteration that does not store them */
     double own;        /* bytes of the operator */
-    double kept;       /* and of what iterations that store no coefficients keep */
+    double kept;       /* and of what iterations keep that store no coefficients, else a product */
 } csrec_operator_need;
 
 /* A A^T of an operator of which it has blocks: y is [blocks][size], and only rows of one block are

@@ -218,8 +218,8 @@ static csrec_operator_need wavelet_need(const csrec_operator_spec *spec) {
     return (csrec_operator_need){.n = n,
                                  .product = per_step * n,
                                  .stored = true,
-                                 .own =
-                                     8.0 * (double)spec->m + 8.0 * lines}; /* those of one pass */
+                                 .own = 8.0 * (double)spec->m,
+                                 .kept = 8.0 * lines};
 }
 
 const csrec_operator_type csrec_operator_wavelet = {

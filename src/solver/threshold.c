@@ -7,13 +7,16 @@
 #include <string.h>
 
 #include "solver/threshold.h"
+#include "base/memory.h"
+#include "base/threads.h"
 #include "operator/mask.h"
 
 /* ---- a first guess of a signal from its samples: means over a pyramid of cells. */
 
 enum { DEPTH = 32 };
 
-/* One level: cells of 2^level entries an axis. */
+/* One level: cells of 2^level entries an axis. That of the entries is the signal, NaN where there
+ * is no sample, and has no counts. */
 typedef struct level {
     int64_t extent[3], cells;
     double *sum, *count; /* [cells]; sum becomes the guess */
@@ -37,44 +40,45 @@ static int64_t parents(const level *finer, const level *coarser, int64_t line) {
 static void gather(const level *finer, level *coarser) {
     int64_t wide = finer->extent[2], lines = finer->cells / wide;
     for (int64_t l = 0; l < lines; l++) {
+        const double *own = finer->sum + l * wide;
         int64_t p = parents(finer, coarser, l);
         for (int64_t x = 0; x < wide; x++) {
-            coarser->sum[p + x / 2] += finer->sum[l * wide + x];
-            coarser->count[p + x / 2] += finer->count[l * wide + x];
+            const double count = finer->count ? finer->count[l * wide + x] : !isnan(own[x]);
+            coarser->sum[p + x / 2] += count > 0.0 ? own[x] : 0.0;
+            coarser->count[p + x / 2] += count;
         }
     }
 }
 
 /* A cell's mean counts its parent as half a sample. */
 static void spread(const level *coarser, level *finer) {
-    int64_t wide = finer->extent[2], lines = finer->cells / wide;
+    const int64_t wide = finer->extent[2], lines = finer->cells / wide;
+#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(finer->cells, 0))
     for (int64_t l = 0; l < lines; l++) {
         const double *above = coarser->sum + parents(finer, coarser, l);
-        double *sum = finer->sum + l * wide, *count = finer->count + l * wide;
+        double *sum = finer->sum + l * wide;
         for (int64_t x = 0; x < wide; x++)
-            sum[x] = (sum[x] + 0.5 * above[x / 2]) / (count[x] + 0.5);
+            if (finer->count)
+                sum[x] = (sum[x] + 0.5 * above[x / 2]) / (finer->count[l * wide + x] + 0.5);
+            else if (isnan(sum[x]))
+                sum[x] = above[x / 2];
     }
 }
 
-static csrec_status run_pyramid(level *l, int levels, const csrec_mask *mask, const double *y,
-                                double *signal) {
-    for (int64_t k = 0; k < mask->m; k++) {
-        l[0].sum[mask->index[k]] = y[k];
-        l[0].count[mask->index[k]] = 1.0;
-    }
-    for (int i = 1; i < levels; i++) gather(&l[i - 1], &l[i]);
-    level *top = &l[levels - 1]; /* one cell */
-    top->sum[0] /= top->count[0];
-    for (int i = levels - 1; i > 0; i--) spread(&l[i], &l[i - 1]);
-    memcpy(signal, l[0].sum, (size_t)mask->entries * sizeof *signal);
+static void run_pyramid(level *l, int levels, const csrec_mask *mask, const double *y) {
+    double *signal = l[0].sum;
+#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(mask->entries, 0))
+    for (int64_t i = 0; i < mask->entries; i++) signal[i] = NAN;
     for (int64_t k = 0; k < mask->m; k++) signal[mask->index[k]] = y[k];
-    return CSREC_OK;
+    for (int i = 1; i < levels; i++) gather(&l[i - 1], &l[i]);
+    if (levels > 1) l[levels - 1].sum[0] /= l[levels - 1].count[0]; /* one cell */
+    for (int i = levels - 1; i > 0; i--) spread(&l[i], &l[i - 1]);
 }
 
 csrec_status csrec_threshold_start(const csrec_mask *mask, const double *y, double *signal) {
-    level l[DEPTH] = {{.cells = mask->entries}};
+    level l[DEPTH] = {{.cells = mask->entries, .sum = signal}};
     int levels = 1;
-    int64_t cells = mask->entries;
+    int64_t cells = 0;
     if (!csrec_mask_extents(&mask->shape, l[0].extent)) { /* of more than three axes: as one */
         l[0].extent[0] = l[0].extent[1] = 1;
         l[0].extent[2] = mask->entries;
@@ -83,16 +87,16 @@ csrec_status csrec_threshold_start(const csrec_mask *mask, const double *y, doub
         cells += set_extents(&l[levels - 1], &l[levels]);
         levels++;
     }
-    double *memory = calloc((size_t)(2 * cells), sizeof *memory), *next = memory;
+    double *memory = calloc((size_t)(2 * cells + 1), sizeof *memory), *next = memory;
     if (!memory) return CSREC_MEMORY;
-    for (int i = 0; i < levels; i++) {
+    for (int i = 1; i < levels; i++) {
         l[i].sum = next;
         l[i].count = next + l[i].cells;
         next += 2 * l[i].cells;
     }
-    csrec_status status = run_pyramid(l, levels, mask, y, signal);
+    run_pyramid(l, levels, mask, y);
     free(memory);
-    return status;
+    return CSREC_OK;
 }
 
 /* ---- u -> synthesize(threshold(analyze(u))) in double, coefficients stored. */
@@ -104,7 +108,6 @@ typedef struct state {
     double *x, *u, *v; /* [n], [entries], [entries] */
 } state;
 
-/* x where |x| > threshold, moved towards 0 by it if soft, else 0. */
 /* x where |x| > threshold, moved towards 0 by it if soft, else 0. */
 static void apply_threshold(int64_t n, double threshold, bool soft, double *x) {
     for (int64_t j = 0; j < n; j++) {
@@ -224,7 +227,7 @@ static csrec_status make_start(const csrec_run *run, double *signal, csrec_error
 
 static csrec_status start_way(csrec_run *run, threshold *t, csrec_error *error) {
     const csrec_operator *A = run->A;
-    double *start = malloc((size_t)A->mask->entries * sizeof *start);
+    double *start = csrec_memory_allocate((size_t)A->mask->entries * sizeof *start);
     csrec_status status = start ? make_start(run, start, error) : CSREC_MEMORY;
     t->way = A->type->shrink;
     if (!status) status = t->way ? t->way->create(A, run->y, start, &t->state) : CSREC_UNSUPPORTED;

@@ -6,17 +6,19 @@
 #include "method/sparse/sparse.h"
 #include "solver/support.h"
 
-/* A threshold schedule: an initial guess, for which threshold_start.c keeps a pyramid, then the
- * iterations. */
+/* A threshold schedule: an initial guess, for which threshold.c keeps a pyramid, then the
+ * iterations, which begin with the guess and end with the signal. A channel of several has its
+ * samples apart. An entry takes 3e-8 s before and after the iterations. */
 static csrec_need threshold_need(const csrec_task *task, const csrec_operator_need *f) {
     double entries = (double)task->entries,
            steps = csrec_task_setting(task, CSREC_OF_SOLVER, "steps", 60.0);
-    double cells = task->shape.dims == 3 ? 8.0 / 7.0 : task->shape.dims == 2 ? 4.0 / 3.0 : 2.0;
+    double cells = task->shape.dims == 3 ? 1.0 / 7.0 : task->shape.dims == 2 ? 1.0 / 3.0 : 1.0;
     double start = 8.0 * entries * (1.0 + 2.0 * cells);
-    double kept = f->own + f->kept + 8.0 * entries; /* the iterations keep the guess */
-    if (f->stored) kept += 8.0 * (f->n + 2.0 * entries);
-    return (csrec_need){.bytes = 8.0 * (double)task->n + fmax(start, kept),
-                        .seconds = steps * (f->stored ? 2.0 * f->product : f->step)};
+    double kept = f->own + (f->stored ? 8.0 * (f->n + 2.0 * entries) + fmax(f->kept, 8.0 * entries)
+                                      : f->kept + 8.0 * entries);
+    return (csrec_need){
+        .bytes = (task->channels > 1 ? 8.0 * (double)task->n : 0.0) + fmax(start, kept),
+        .seconds = 3e-8 * entries + steps * (f->stored ? 2.0 * f->product : f->step)};
 }
 
 static csrec_need one_need(const csrec_task *task, const csrec_operator_need *f) {
@@ -31,7 +33,8 @@ static csrec_need one_need(const csrec_task *task, const csrec_operator_need *f)
         need.seconds += need.products * measured.seconds;
         need.bytes += measured.bytes;
     }
-    return (csrec_need){.bytes = f->own + 16.0 * size.m + 8.0 * (double)task->entries + need.bytes,
+    return (csrec_need){.bytes = f->own + (f->stored ? f->kept : 0.0) + 16.0 * size.m +
+                                 8.0 * (double)task->entries + need.bytes,
                         .seconds = need.products * f->product + need.seconds};
 }
 
@@ -49,10 +52,12 @@ static double largest(const double *bytes, int frames, int64_t channels, int64_t
     return sum;
 }
 
-/* Every frame of every channel has a result; one task per thread runs at a time. */
+/* Every frame of every channel has a result, a single one in the signal; one task per thread runs
+ * at a time. */
 static double peak_of(const csrec_task *task, const double *bytes, int frames) {
     double entries = (double)task->entries, signal = csrec_signal_bytes(task);
     int64_t tasks = task->channels * frames;
+    if (tasks == 1) return bytes[0];
     int64_t abreast = task->threads < tasks ? task->threads : tasks;
     double waiting = 8.0 * entries * (double)(tasks - abreast);
     return fmax(waiting + largest(bytes, frames, task->channels, abreast),
@@ -72,8 +77,9 @@ csrec_need csrec_sparse_need(const csrec_task *task, int frames, const csrec_ope
         own += f.own; /* operators are there all the time, once for all channels */
         work += one.seconds * (double)task->channels;
     }
+    if (solver && solver->tones) own += 8.0 * (double)(task->n * task->channels);
     csrec_need need = {.bytes = own + peak_of(task, bytes, frames),
-                       .seconds = shared ? work * (0.25 + 0.75 / (double)task->threads)
+                       .seconds = shared ? work * (0.2 + 0.8 / (double)task->threads)
                                          : csrec_task_share(task, work, tasks)};
     if (solver) csrec_need_stage(&need, csrec_sparse_stage(solver), need.seconds);
     return need;

@@ -116,9 +116,10 @@ static csrec_status solve_through(job *j, int64_t task, const csrec_solve_option
 static csrec_status run_task(job *j, int64_t task, csrec_error *error) {
     const csrec_measurement *m = j->measurement;
     csrec_setting settings[CSREC_SPARSE_SETTINGS + 1];
-    double *y = malloc((size_t)(m->n * j->each) * sizeof *y);
+    const size_t bytes = (size_t)(m->n * j->each) * sizeof(double);
+    double *own = m->channels > 1 ? malloc(bytes) : NULL, *y = m->channels > 1 ? own : m->y;
     if (!y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    csrec_channel_take(m->n, m->channels, task / j->frames, j->each, m->y, y);
+    if (own) csrec_channel_take(m->n, m->channels, task / j->frames, j->each, m->y, own);
     csrec_solve_options solve = csrec_sparse_options(j, task / j->frames, settings);
     solve.progress = csrec_sparse_progress;
     solve.context = j;
@@ -128,7 +129,7 @@ static csrec_status run_task(job *j, int64_t task, csrec_error *error) {
             ? solve_through(j, task, &solve, y, error)
             : csrec_solve_watched(j->A[task % j->frames], y, &solve, watch.context ? &watch : NULL,
                                   j->result + task * j->entries, NULL, &j->reports[task], error);
-    free(y);
+    free(own);
 #pragma omp atomic
     j->done++;
     return status;
@@ -189,7 +190,8 @@ static csrec_status set_up(job *j, const csrec_context *products, csrec_error *e
     if (!status) status = create_operators(j, products, error);
     if (status) return status;
     j->tasks = j->measurement->channels * j->frames;
-    j->result = malloc((size_t)(j->tasks * j->entries * j->wide) * sizeof *j->result);
+    const size_t bytes = (size_t)(j->tasks * j->entries * j->wide) * sizeof *j->own;
+    if (j->tasks > 1) j->result = j->own = malloc(bytes);
     j->reports = calloc((size_t)j->tasks, sizeof *j->reports);
     return j->result && j->reports ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
 }
@@ -197,7 +199,7 @@ static csrec_status set_up(job *j, const csrec_context *products, csrec_error *e
 static void deliver(const job *j, double *signal, csrec_recover_report *report) {
     int64_t channels = j->measurement->channels, values = j->entries * j->wide;
     int frames = j->joined ? 1 : j->frames;
-    for (int64_t c = 0; c < channels; c++)
+    for (int64_t c = 0; c < channels && j->own; c++)
         for (int64_t i = 0; i < values; i++) {
             int64_t at = (i / j->wide * channels + c) * j->wide + i % j->wide;
             double sum = 0.0;
@@ -219,7 +221,7 @@ static void clear(job *j) {
         csrec_operator_destroy(j->basis[f]);
     }
     csrec_measured_clear(&j->measured);
-    free(j->result);
+    free(j->own);
     free(j->reports);
 }
 
@@ -231,7 +233,8 @@ static csrec_status recover(const csrec_recovery *r, int frames, const csrec_ope
              .options = options,
              .solver = csrec_solver_find(options->solve.solver),
              .spec = specs,
-             .frames = frames};
+             .frames = frames,
+             .result = r->signal};
     double start = csrec_seconds();
     csrec_call_begin(&j.call, options->solve.progress, options->solve.context,
                      (csrec_progress){csrec_sparse_stage(j.solver), 0, 0, -1.0});

@@ -26,6 +26,7 @@ typedef struct csrec_sparse_job {
     int frames;
     int64_t entries, tasks, done;
     double *result;              /* [tasks][entries][wide], task = channel * frames + frame */
+    double *own;                 /* the same, unless that of a single task is the signal */
     csrec_solve_report *reports; /* [tasks] */
     csrec_call call;
     bool joined; /* the first frame's result is the mean of all */

@@ -200,7 +200,8 @@ csrec_dtype cli_array_type(const csrec_format *format, const cli_form *form, csr
     if (cli_format_has(format, CSREC_USE_TYPES)) type = samples;
     if (form->dtype >= 0) type = (csrec_dtype)form->dtype;
     double largest = 0.0;
-    for (int64_t i = 0; i < n && type == CSREC_F32; i++) largest = fmax(largest, fabs(values[i]));
+    for (int64_t i = 0; i < n && type == CSREC_F32; i++)
+        if (fabs(values[i]) > largest) largest = fabs(values[i]);
     return largest > FLT_MAX || (largest > 0.0 && largest < FLT_MIN) ? CSREC_F64 : type;
 }
 

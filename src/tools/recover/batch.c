@@ -249,10 +249,10 @@ static void run_group(batch *b, cli_job *first) {
 static void describe(batch *b, cli_job *job) {
     if (b->request->a.json) {
         begin_json(b, job->number, "described");
-        cli_describe_json(&job->in.measurement, &b->json);
+        cli_describe_json(&job->in.measurement, job->a->threads, &b->json);
         cli_placement_json(&job->in.placement, &b->json);
         end_json(b, job->number);
-    } else if (!cli_describe(job->input, &job->in.measurement)) {
+    } else if (!cli_describe(job->input, &job->in.measurement, job->a->threads)) {
         b->stdout_lost = true;
     }
     b->done++;

@@ -170,18 +170,33 @@ static const char *dtype_name(const csrec_measurement *m) {
     return cli_dtype_name((int)m->dtype);
 }
 
+csrec_estimate cli_process_estimate(const csrec_measurement *m, const csrec_estimate *recovery) {
+    const double values = (double)csrec_measurement_signal_values(m), n = (double)m->n;
+    const bool wide = csrec_dtype_size(m->dtype) > 2 && m->dtype != CSREC_F32;
+    csrec_estimate e = *recovery;
+    double own = 18.0 * 1048576.0 + 8.0 * n; /* the program, index, y, guides */
+    own += (m->deviation ? 16.0 : 8.0) * (double)csrec_measurement_values(m);
+    if (m->guides) own += 4.0 * (double)(m->guides->n * cli_entries(m));
+    e.bytes = (uint64_t)(own + fmax((double)e.bytes, (wide ? 16.0 : 12.0) * values));
+    e.seconds += 0.06 + 4.2e-8 * values + 8e-8 * n;
+    if (e.memory < UINT64_MAX / 2) e.memory += (uint64_t)own; /* which the process has already */
+    return e;
+}
+
 /* Name and estimate of preset i; NULL past the end. */
-static const char *preset_estimate(const csrec_measurement *m, int i, csrec_estimate *e) {
+static const char *preset_estimate(const csrec_measurement *m, int64_t threads, int i,
+                                   csrec_estimate *e) {
     csrec_recover_options options;
     csrec_plan plan;
     const char *name = csrec_recover_preset(i, m, &options);
     options.backend = "cpu";
+    options.threads = (int)threads;
     if (!name || csrec_recover_plan(m, &options, false, &plan, NULL)) return NULL;
-    *e = plan.estimate;
+    *e = cli_process_estimate(m, &plan.estimate);
     return name;
 }
 
-void cli_describe_json(const csrec_measurement *m, cli_json *json) {
+void cli_describe_json(const csrec_measurement *m, int64_t threads, cli_json *json) {
     summary s = summarize(m);
     bool drawn = m->pattern != CSREC_PATTERN_NONE;
     cli_json_integers(json, "shape", m->shape.dims, m->shape.dim);
@@ -203,7 +218,7 @@ void cli_describe_json(const csrec_measurement *m, cli_json *json) {
     csrec_estimate e;
     const char *name;
     cli_json_begin(json, "estimates");
-    for (int i = 0; (name = preset_estimate(m, i, &e)); i++) {
+    for (int i = 0; (name = preset_estimate(m, threads, i, &e)); i++) {
         cli_json_begin(json, name);
         cli_json_unsigned(json, "bytes", e.bytes);
         cli_json_real(json, "seconds", e.seconds);
@@ -213,7 +228,7 @@ void cli_describe_json(const csrec_measurement *m, cli_json *json) {
     cli_json_end(json);
 }
 
-bool cli_describe(const char *path, const csrec_measurement *m) {
+bool cli_describe(const char *path, const csrec_measurement *m, int64_t threads) {
     summary s = summarize(m);
     char shape[192];
     printf("file      %s\n", path);
@@ -248,7 +263,7 @@ bool cli_describe(const char *path, const csrec_measurement *m) {
         printf("scale     not given\n");
     csrec_estimate e;
     const char *name;
-    for (int i = 0; (name = preset_estimate(m, i, &e)); i++)
+    for (int i = 0; (name = preset_estimate(m, threads, i, &e)); i++)
         printf("%-9s about %.3g s and %.1f MiB%s\n", name, e.seconds, (double)e.bytes / 1048576.0,
                e.bytes > e.memory ? ", more than is available"
                : e.tiles > 1      ? ", in tiles"

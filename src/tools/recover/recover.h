@@ -410,10 +410,14 @@ int cli_settings_read(const cli_tool *tool, const cli_texts *texts, char names[]
 
 /* ------------------------------------------------------------------ facts.c: --info ----------- */
 
-/* Describes a measurement on stdout. false: a write to stdout failed. */
-bool cli_describe(const char *path, const csrec_measurement *measurement);
+/* What the process takes where the recovery, of samples in memory, takes so much: itself, the
+ * samples, the signal as it is written; reading, expected errors and writing. */
+csrec_estimate cli_process_estimate(const csrec_measurement *m, const csrec_estimate *recovery);
+
+/* Describes a measurement on stdout. threads: of the estimates. false: a write to stdout failed. */
+bool cli_describe(const char *path, const csrec_measurement *measurement, int64_t threads);
 /* The same as members of an object. */
-void cli_describe_json(const csrec_measurement *measurement, cli_json *json);
+void cli_describe_json(const csrec_measurement *measurement, int64_t threads, cli_json *json);
 
 /* NumPy's name of type i of csrec_dtype; NULL past the end. */
 const char *cli_dtype_name(int i);

@@ -59,12 +59,13 @@ static void tell_summary(const cli_job *job) {
 }
 
 static void tell_estimate(const cli_job *job) {
-    const csrec_estimate *e = &job->result.report.estimate;
+    csrec_estimate e = job->result.report.estimate;
+    if (!job->large.on) e = cli_process_estimate(&job->in.measurement, &e);
     char tile[192];
-    if (!e->method) return;
+    if (!e.method) return;
     cli_note(job->tool, "estimated %.1f MiB and %.3g s, by %s with %d threads; %lld tile%s of %s",
-             (double)e->bytes / 1048576.0, e->seconds, e->method, e->threads, (long long)e->tiles,
-             e->tiles == 1 ? "" : "s", cli_shape_text(&e->tile, tile));
+             (double)e.bytes / 1048576.0, e.seconds, e.method, e.threads, (long long)e.tiles,
+             e.tiles == 1 ? "" : "s", cli_shape_text(&e.tile, tile));
 }
 
 static void tell_method(const cli_job *job) {
@@ -194,7 +195,8 @@ static void json_recovery(cli_json *json, const cli_job *job) {
 }
 
 /* null if there is none, as on a device. */
-static void json_estimate(cli_json *json, const csrec_estimate *e) {
+static void json_estimate(cli_json *json, const cli_job *job) {
+    const csrec_estimate *e = &job->result.report.estimate;
     if (!e->method) {
         cli_json_text(json, "estimate", NULL);
         return;
@@ -202,6 +204,8 @@ static void json_estimate(cli_json *json, const csrec_estimate *e) {
     cli_json_begin(json, "estimate");
     cli_json_text(json, "method", e->method);
     cli_json_unsigned(json, "bytes", e->bytes);
+    if (!job->large.on)
+        cli_json_unsigned(json, "process", cli_process_estimate(&job->in.measurement, e).bytes);
     cli_json_real(json, "seconds", e->seconds);
     cli_json_integer(json, "threads", e->threads);
     cli_json_integer(json, "tiles", e->tiles);
@@ -273,7 +277,7 @@ void cli_job_json(const cli_job *job, cli_json *json) {
     if (cli_job_leaves(job)) cli_json_integer(json, "left_unknown", job->result.left);
     if (job->result.shared > 1) cli_json_integer(json, "inputs_at_once", job->result.shared);
     json_recovery(json, job);
-    json_estimate(json, &job->result.report.estimate);
+    json_estimate(json, job);
     json_settings(json, &job->setup);
     if (job->result.history) json_history(json, job->result.history);
     if (job->result.truth) {
