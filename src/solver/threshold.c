@@ -105,7 +105,6 @@ typedef struct state {
 } state;
 
 /* x where |x| > threshold, moved towards 0 by it if soft, else 0. */
-/* x where |x| > threshold, moved towards 0 by it if soft, else 0. */
 static void apply_threshold(int64_t n, double threshold, bool soft, double *x) {
     for (int64_t j = 0; j < n; j++) {
         bool stays = fabs(x[j]) > threshold;
