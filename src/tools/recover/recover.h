@@ -211,6 +211,8 @@ int cli_request_share(cli_request *request, const cli_ranks *ranks);
 /* Refuses combinations in which options would be ignored. */
 int cli_request_conflicts(const cli_request *request);
 
+/* Checks --devices. */
+int cli_devices_check(cli_request *request);
 /* The backend and the devices that ran, "cuda:0,2". */
 const char *cli_devices_text(const csrec_recover_report *report, char *text, size_t size);
 /* cli_request_run, with several inputs on several devices if there are. */
