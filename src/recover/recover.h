@@ -155,6 +155,8 @@ typedef struct csrec_span {
 
 csrec_span csrec_span_of(const csrec_measurement *measurement);
 csrec_span csrec_span_surveyed(const csrec_survey *survey, double unit); /* unit: of the mean */
+/* CSREC_DATA if samples are so large that squares of their errors may overflow. */
+csrec_status csrec_span_check(csrec_span span, csrec_error *error);
 
 /* What bounds results: what is given, else what samples allow. Complex values have no range. */
 void csrec_range_resolve(const csrec_measurement *form, csrec_span span, bool atoms,

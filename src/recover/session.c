@@ -304,18 +304,26 @@ csrec_status csrec_session_sequence(csrec_session *s, bool all, csrec_sequence *
     return status;
 }
 
-/* Signal and density of a frame behind others. */
-static csrec_status make_frame(csrec_session *s, csrec_recover_report *report, csrec_error *error) {
+/* Signal and density of a frame behind others; without a density that cannot be told, where it is
+ * not wanted. */
+static csrec_status make_frame(csrec_session *s, int *made, csrec_recover_report *report,
+                               csrec_error *error) {
     const int64_t C = s->form.channels;
     csrec_sequence *sequence;
     double *errors = malloc((size_t)(s->entries * C) * sizeof *errors);
     if (!errors) return csrec_fail(error, CSREC_MEMORY, "out of memory for expected errors");
     csrec_status status = csrec_session_sequence(s, true, &sequence, error);
     if (!status) {
+        const bool wanted = *made & CSREC_MAKES_DENSITY;
+        *made = CSREC_MAKES_SIGNAL | CSREC_MAKES_DENSITY;
         status = csrec_sequence_last(sequence, s->signal, errors, report, error);
+        if (status == CSREC_DATA && !wanted) {
+            *made = CSREC_MAKES_SIGNAL;
+            status = csrec_sequence_last(sequence, s->signal, NULL, report, error);
+        }
         csrec_sequence_destroy(sequence);
     }
-    for (int64_t i = 0; i < s->entries && !status; i++) {
+    for (int64_t i = 0; i < s->entries && !status && *made & CSREC_MAKES_DENSITY; i++) {
         double sum = 0.0;
         for (int64_t c = 0; c < C; c++) sum += errors[i * C + c] * errors[i * C + c];
         s->density[i] = isfinite(sum) ? sqrt(sum) : 0.0; /* the method expects none */
@@ -331,10 +339,10 @@ csrec_status csrec_session_make(csrec_session *s, int wanted, csrec_error *error
     if (m->n == 0 && s->frames == 0)
         return csrec_fail(error, CSREC_DATA, "nothing is measured yet; add samples");
     csrec_recover_report report = s->report; /* that of a density alone is not kept */
-    int made = s->frames > 0 ? CSREC_MAKES_SIGNAL | CSREC_MAKES_DENSITY : wanted;
+    int made = wanted;
     const csrec_status status =
         s->frames > 0
-            ? make_frame(s, &report, error)
+            ? make_frame(s, &made, &report, error)
             : csrec_recover_expecting(m, &s->options, &made, s->signal, s->density, &report, error);
     if (status) return status;
     if (made & CSREC_MAKES_SIGNAL) s->report = report;

@@ -139,16 +139,18 @@ static csrec_status prepare(csrec_estimator *e, const csrec_recover_options *opt
 /* Larger samples have squares that may overflow when they are added. */
 static const double LARGEST = 1e150;
 
+csrec_status csrec_span_check(csrec_span span, csrec_error *error) {
+    const double y = -span.least > span.most ? span.least : span.most;
+    if (!(fabs(y) > LARGEST)) return CSREC_OK;
+    return csrec_fail(error, CSREC_DATA,
+                      "measurement: y has the value %g, beyond 1e150, of which no errors are told; "
+                      "divide y by a power of 10",
+                      y);
+}
+
 static csrec_status check(const csrec_measurement *m, csrec_error *error) {
-    const int64_t values = csrec_measurement_values(m);
-    csrec_status status = csrec_measurement_check_points(m, "measurement", error);
-    for (int64_t i = 0; i < values && !status; i++)
-        if (fabs(m->y[i]) > LARGEST)
-            status = csrec_fail(error, CSREC_DATA,
-                                "measurement: y has the value %g, beyond 1e150, of which no errors "
-                                "are told; divide y by a power of 10",
-                                m->y[i]);
-    return status;
+    CSREC_TRY(csrec_measurement_check_points(m, "measurement", error));
+    return csrec_span_check(csrec_span_of(m), error);
 }
 
 typedef struct uncertainty_job {
@@ -259,11 +261,11 @@ csrec_status csrec_uncertainty_promise(const csrec_measurement *measurement,
                                        const csrec_recover_options *options, const double *signal,
                                        double *uncertainty, csrec_promise *promise,
                                        csrec_error *error) {
-    if (csrec_law_is_on(&options->law))
-        return csrec_law_promise(measurement, options, signal, uncertainty, promise, error);
     uncertainty_job j = {.options = options, .signal = signal, .map = uncertainty};
     csrec_status status = check(measurement, error);
     if (status) return status;
+    if (csrec_law_is_on(&options->law))
+        return csrec_law_promise(measurement, options, signal, uncertainty, promise, error);
     csrec_shape_count(&measurement->shape, &j.entries);
     for (int64_t i = 0; i < j.entries * measurement->channels && uncertainty; i++)
         uncertainty[i] = NAN; /* as it stays where a channel is measured nowhere */
@@ -349,10 +351,10 @@ csrec_status csrec_recover_expecting(const csrec_measurement *measurement,
                          .all = measurement,
                          .wanted = *made};
     csrec_status status = check(measurement, error);
-    if (status) return status;
+    if (status && *made & CSREC_MAKES_DENSITY) return status;
     csrec_shape_count(&measurement->shape, &j.entries);
     memset(density, 0, (size_t)j.entries * sizeof *density);
-    status = csrec_groups_each(measurement, add_density, &j, error);
+    status = status ? CSREC_OK : csrec_groups_each(measurement, add_density, &j, error);
     for (int64_t i = 0; i < j.entries && !status; i++) density[i] = sqrt(density[i]);
     if (!status && *made & ~j.made & CSREC_MAKES_SIGNAL) {
         status = csrec_recover(measurement, options, signal, NULL, report, error);

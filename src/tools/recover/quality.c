@@ -156,6 +156,12 @@ static void forget_errors(cli_job *job) {
     job->result.uncertainty = NULL;
 }
 
+void cli_job_lose_errors(cli_job *job, csrec_status status, const csrec_error *error) {
+    forget_errors(job);
+    if (job->out.map || status == CSREC_MEMORY) /* a page goes without them */
+        cli_result_lose(&job->result, status, "%s: expected errors: %s", job->input, error->text);
+}
+
 /* They came with the frame: the root of the mean of their squares. A method that expects none has 0
  * where the samples are, and NaN elsewhere. */
 static void expect_of_frame(cli_job *job) {
@@ -185,7 +191,7 @@ void cli_job_expect(cli_job *job) {
     csrec_error error;
     csrec_recover_options options = job->setup.options;
     csrec_promise promise = {.error = NAN};
-    bool asked = job->out.map != NULL, shown = shows_errors(job);
+    const bool shown = shows_errors(job);
     job->result.expected = job->result.most = NAN;
     if (job->request->frames) {
         expect_of_frame(job);
@@ -214,11 +220,9 @@ void cli_job_expect(cli_job *job) {
         job->result.unpromised = promise.unpromised;
         if (job->in.doubts.unreached == 0.0) job->result.most = promise.most; /* no holes */
     }
-    if (!known || (!asked && !isfinite(job->result.expected))) /* a page goes without it */
-        forget_errors(job);
-    /* too few samples, say, to leave some out */
-    if (status && !cli_interrupted() && (asked || status == CSREC_MEMORY))
-        cli_result_lose(&job->result, status, "%s: expected errors: %s", job->input, error.text);
+    if (!known || (!job->out.map && !isfinite(job->result.expected))) forget_errors(job);
+    if (status && !cli_interrupted()) /* too few samples, say, to leave some out */
+        cli_job_lose_errors(job, status, &error);
 }
 
 double cli_job_psnr_of(const cli_job *job, double error) {

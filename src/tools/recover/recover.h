@@ -364,6 +364,8 @@ bool cli_is_interrupted(const csrec_progress *now, void *context);
 void cli_job_compare(cli_job *job);
 /* Room for the expected errors, if they are shown. */
 void cli_job_want_errors(cli_job *job);
+/* They are not known, and who asked for them is told why. */
+void cli_job_lose_errors(cli_job *job, csrec_status status, const csrec_error *error);
 /* The PSNR of an expected error; NAN: it is not known, or 0. */
 double cli_job_psnr_of(const cli_job *job, double error);
 csrec_status cli_job_map(void *job, csrec_files *files, csrec_error *error);
