@@ -231,8 +231,20 @@ static double share_below(const double *part, const csrec_rise *rise, const csre
     return below / all;
 }
 
-/* The scores, by each of two, that have `share` of the errors without noise below them: of the
- * mixture that is likely by expectation maximisation (Kiefer and Wolfowitz 1956). */
+static double score_of_share(const double *part, const csrec_rise *rise, const csrec_rise *by,
+                             const double *weight, double share) {
+    double low = -20.0, high = 20.0; /* of the score's logarithm */
+    for (int round = 0; round < 60; round++) {
+        const double middle = 0.5 * (low + high);
+        const bool above = share_below(part, rise, by, weight, exp2(middle)) < share;
+        *(above ? &low : &high) = middle;
+    }
+    return exp2(low);
+}
+
+/* The scores, by the mean and by what is expected (soft; NULL: that is the mean), that have the
+ * interval's share of the errors without noise below them: of the mixture that is likely by
+ * expectation maximisation (Kiefer and Wolfowitz 1956). */
 static csrec_status find_beneath(const csrec_estimator *e, const csrec_rise *rise,
                                  const csrec_rise *soft, const double *weight, double score[2],
                                  csrec_error *error) {
@@ -259,15 +271,8 @@ static csrec_status find_beneath(const csrec_estimator *e, const csrec_rise *ris
         while (k + 1 < rise->n && rise->v[k] + rise->v[k + 1] <= 2.0 * e->missed[i].variance) k++;
         of_class[k] += weight[i];
     }
-    for (int s = 0; s < 2; s++) {
-        double low = -20.0, high = 20.0; /* of the score's logarithm */
-        for (int round = 0; round < 60; round++) {
-            const double middle = 0.5 * (low + high);
-            const double below = share_below(part, rise, s ? soft : rise, of_class, exp2(middle));
-            *(below < e->interval / 100.0 ? &low : &high) = middle;
-        }
-        score[s] = exp2(low);
-    }
+    score[0] = score_of_share(part, rise, rise, of_class, e->interval / 100.0);
+    score[1] = soft ? score_of_share(part, rise, soft, of_class, e->interval / 100.0) : score[0];
     csrec_pool_clear(&pool);
     return CSREC_OK;
 }
@@ -310,7 +315,8 @@ static csrec_status find_scores(const csrec_estimator *e, const csrec_glance *wh
         return status ? status : csrec_fail(error, CSREC_MEMORY, "out of memory");
     status = classify(whole, s->class, error);
     if (!status) weigh(e, whole, s);
-    if (!status && is_even(e, s))
+    const bool soft = !status && is_even(e, s);
+    if (soft)
         s->rise = soften(s->mean);
     else if (e->noise == 0.0)
         s->rise = (csrec_rise){.square = {csrec_squares_factor(e), least}};
@@ -325,7 +331,7 @@ static csrec_status find_scores(const csrec_estimator *e, const csrec_glance *wh
             s->at[k] =
                 csrec_score_at(s->n, s->score, s->weight, s->place, s->at[k], e->interval / 100.0);
     if (status || e->noise == 0.0 || s->n == 0) return status;
-    status = find_beneath(e, &s->mean, &s->rise, s->weight, s->beneath, error);
+    status = find_beneath(e, &s->mean, soft ? &s->rise : NULL, s->weight, s->beneath, error);
     for (int k = 0; k < CLASSES && !status; k++)
         if (isfinite(s->at[k])) s->at[k] = s->beneath[1];
     return status;
