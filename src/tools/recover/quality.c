@@ -81,6 +81,24 @@ static void take_channel(const double *from, int64_t n, int64_t channels, int64_
     for (int64_t i = 0; i < n; i++) to[i] = from[i * channels + channel];
 }
 
+/* Signals that go up and down together, of which one does so much more, have other units. */
+static double units_of(int64_t n, const double *truth, const double *signal, double peak) {
+    const double APART = 20.0, ALIKE = 0.9; /* ratio of deviations; correlation */
+    double mean[2] = {0.0}, squares[2] = {0.0}, products = 0.0, values = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        if (isnan(signal[i])) continue;
+        const double of[] = {truth[i] / peak - mean[0], signal[i] / peak - mean[1]};
+        values++;
+        for (int k = 0; k < 2; k++) mean[k] += of[k] / values;
+        products += of[0] * (signal[i] / peak - mean[1]);
+        squares[0] += of[0] * (truth[i] / peak - mean[0]);
+        squares[1] += of[1] * (signal[i] / peak - mean[1]);
+    }
+    const double ratio = sqrt(squares[1] / squares[0]);
+    const bool evident = products > ALIKE * sqrt(squares[0]) * sqrt(squares[1]);
+    return evident && (ratio > APART || ratio < 1.0 / APART) ? ratio : 0.0;
+}
+
 csrec_status cli_quality_of(const csrec_measurement *measurement, const cli_tones *tones,
                             const double *truth, const double *signal, bool leaves,
                             cli_quality *quality) {
@@ -88,6 +106,7 @@ csrec_status cli_quality_of(const csrec_measurement *measurement, const cli_tone
     csrec_status status = CSREC_OK;
     double *a = malloc((size_t)n * sizeof *a), *b = malloc((size_t)n * sizeof *b);
     cli_quality sum = {.peak = cli_peak_of(tones, n * channels, truth)};
+    sum.units = units_of(n * channels, truth, signal, sum.peak);
     double squares = 0.0, values = 0.0, wrong = 0.0;
     for (int64_t i = 0; i < n * channels; i++) {
         if (leaves && isnan(signal[i])) continue;

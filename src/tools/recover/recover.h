@@ -106,6 +106,8 @@ typedef struct cli_quality {
     double ssim; /* mean over channels; NaN if it is not defined: not 2-D, or below 11 x 11 */
     double peak;
     double wrong; /* share of the values that differ, which tells of classes */
+    double
+        units; /* the unit of the truth in those of the signal, if it is evidently another; or 0 */
 } cli_quality;
 
 /* The simplest other recovery, which a page shows beside the real one. */
