@@ -222,7 +222,7 @@ csrec_status csrec_comm_create(const csrec_comm_calls *calls, csrec_comm **comm,
         free(t);
         free(part);
         calls->close(calls->context);
-        return csrec_fail(error, CSREC_MEMORY, "out of memory");
+        return csrec_memory_fail(error, NULL);
     }
     *t = (csrec_comm){.calls = *calls, .part = part};
     t->end = &t->inbox;

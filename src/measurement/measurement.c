@@ -251,7 +251,7 @@ csrec_status csrec_measurement_allocate(csrec_measurement *m, const char *name,
     m->y = malloc(room * (size_t)values * sizeof *m->y);
     if (m->index && m->y) return CSREC_OK;
     csrec_measurement_clear(m);
-    return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    return csrec_memory_fail(error, name);
 }
 
 void csrec_measurement_clear(csrec_measurement *measurement) {

@@ -60,7 +60,7 @@ static csrec_status cpu_create(const csrec_context *context, const csrec_net_opt
                                csrec_error *error) {
     (void)context;
     cpu *c = calloc(1, sizeof *c + (size_t)n * sizeof *c->packed);
-    if (!c) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!c) return csrec_memory_fail(error, NULL);
     c->n = n;
     c->threads = csrec_threads(options->threads);
     c->nodes = nodes;

@@ -32,7 +32,7 @@ csrec_status csrec_net_open(const csrec_context *context, int64_t channels, int 
                             const csrec_net_layer *layers, const csrec_net_options *options,
                             csrec_net **net, csrec_error *error) {
     csrec_net *made = calloc(1, sizeof *made);
-    if (!made) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!made) return csrec_memory_fail(error, NULL);
     made->context = *context;
     made->engine = engines[context->kind];
     csrec_status status = csrec_net_graph_of(channels, n, layers, &made->graph, error);

@@ -69,7 +69,7 @@ csrec_status csrec_rise_fit(int64_t n, const csrec_missed *missed, double least,
         }
     }
     csrec_pool_clear(&pool);
-    return sorted ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    return sorted ? CSREC_OK : csrec_memory_fail(error, NULL);
 }
 
 /* Between the classes and their mean. */
@@ -114,8 +114,7 @@ static csrec_status classify(const csrec_glance *whole, uint8_t *class, csrec_er
     for (int a = 0; a < shape->dims; a++)
         if (shape->dim[a] > longest) longest = shape->dim[a];
     double *line = CSREC_TAKE(&pool, line, longest);
-    const csrec_status status =
-        pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
+    const csrec_status status = pool.lacks ? csrec_memory_fail(error, NULL) : CSREC_OK;
     for (int64_t i = 0; i < entries && !status; i++)
         room[i] = 1.0, count[i] = whole->state[i] != CSREC_UNKNOWN;
     for (int k = 0; k < 2 && !status; k++)
@@ -252,7 +251,7 @@ static csrec_status find_beneath(const csrec_estimator *e, const csrec_rise *ris
     double part[WIDTHS], of_class[CSREC_RISE_MOST] = {0.0};
     csrec_pool pool = {0};
     double *likely = CSREC_TAKE(&pool, likely, n * WIDTHS);
-    if (pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (pool.lacks) return csrec_memory_fail(error, NULL);
     for (int64_t i = 0; i < n; i++)
         weigh_widths(&e->missed[i * step], expect(rise, &e->missed[i * step]), likely + i * WIDTHS);
     for (int j = 0; j < WIDTHS; j++) part[j] = exp(-0.5 * pow((NARROWEST + j + 0.4) / 1.4, 2.0));
@@ -311,8 +310,7 @@ static csrec_status find_scores(const csrec_estimator *e, const csrec_glance *wh
     CSREC_TAKE(pool, s->weight, s->n);
     CSREC_TAKE(pool, s->place, s->n);
     CSREC_TAKE(pool, s->class, whole->values / e->m->channels);
-    if (status || pool->lacks)
-        return status ? status : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (status || pool->lacks) return status ? status : csrec_memory_fail(error, NULL);
     status = classify(whole, s->class, error);
     if (!status) weigh(e, whole, s);
     const bool soft = !status && is_even(e, s);
@@ -325,7 +323,7 @@ static csrec_status find_scores(const csrec_estimator *e, const csrec_glance *wh
         s->score[i] = one->square / (expect(&s->rise, one) + one->noise);
     }
     if (!status && csrec_scores_sort(s->n, s->score, s->place))
-        status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+        status = csrec_memory_fail(error, NULL);
     for (int k = 0; k < CLASSES && !status; k++)
         if (isfinite(s->at[k]))
             s->at[k] =

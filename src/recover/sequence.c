@@ -49,7 +49,7 @@ csrec_status csrec_sequence_create(const csrec_recover_options *options, csrec_s
     const bool is_law = csrec_law_is_on(&options->law);
     if (is_law && csrec_law_check(&options->law, error)) return CSREC_ARGUMENT;
     csrec_sequence *s = calloc(1, sizeof *s);
-    if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!s) return csrec_memory_fail(error, NULL);
     s->options = *options;
     s->law = options->law;
     s->options.law = (csrec_noise_law){.gain = 0.0};
@@ -141,7 +141,7 @@ static csrec_status stand_in(const csrec_measurement *frame, csrec_measurement *
     one->n = 1;
     one->index = calloc(1, sizeof *one->index);
     one->y = calloc((size_t)frame->channels, sizeof *one->y);
-    return one->index && one->y ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    return one->index && one->y ? CSREC_OK : csrec_memory_fail(error, NULL);
 }
 
 static csrec_status check_frame(const csrec_sequence *s, const csrec_measurement *frame,
@@ -398,7 +398,7 @@ csrec_status csrec_sequence_next(csrec_sequence *s, const csrec_next_options *op
     const size_t entries = s->shape.dims ? (size_t)(s->shape.dim[0] * s->shape.dim[1]) : 1;
     double *density = malloc(entries * sizeof *density);
     csrec_status status = density ? csrec_sequence_density(s, options, density, error)
-                                  : csrec_fail(error, CSREC_MEMORY, "out of memory");
+                                  : csrec_memory_fail(error, NULL);
     if (!status) status = csrec_where_next(&frame, density, options, next, error);
     free(density);
     return status;

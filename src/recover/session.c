@@ -37,8 +37,8 @@ static csrec_status check_options(csrec_session *s, const csrec_session_options 
     one.index = &index;
     one.y = zeros;
     one.guides = (csrec_guides *)(uintptr_t)o->guides;
-    const csrec_status status = zeros ? csrec_measurement_check(&one, "session", error)
-                                      : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    const csrec_status status =
+        zeros ? csrec_measurement_check(&one, "session", error) : csrec_memory_fail(error, NULL);
     free(zeros);
     return status;
 }
@@ -84,7 +84,7 @@ static csrec_status prepare(csrec_session *s, const csrec_session_options *o, cs
 csrec_status csrec_session_create(const csrec_session_options *options, csrec_session **session,
                                   csrec_error *error) {
     csrec_session *s = csrec_pool_create(sizeof *s);
-    if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!s) return csrec_memory_fail(error, NULL);
     const csrec_status status = prepare(s, options, error);
     return CSREC_SETTLE(status, csrec_session_destroy(s), *session = s);
 }

@@ -178,7 +178,7 @@ static csrec_status make_alike(const csrec_measurement *part, csrec_pool *pool,
     const bool unlike = !status && !pool->lacks && csrec_units_of(part, &whole, *unit);
     csrec_whole_clear(&whole);
     if (unlike) CSREC_TAKE(pool, alike->y, part->n * C);
-    if (!status && pool->lacks) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!status && pool->lacks) status = csrec_memory_fail(error, NULL);
     for (int64_t i = 0; i < part->n * C && unlike && !status; i++)
         alike->y[i] = part->y[i] / (*unit)[i % C];
     return status;
@@ -190,7 +190,7 @@ static csrec_status find_noise(csrec_estimator *e, csrec_measurement *m, csrec_p
                                csrec_error *error) {
     if (!m->rays && !m->deviation && m->sigma == 0.0) return CSREC_OK;
     double *deviation = CSREC_TAKE(pool, deviation, m->n * m->channels);
-    if (!deviation) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!deviation) return csrec_memory_fail(error, NULL);
     csrec_status status = csrec_noise_each(m, deviation, error);
     for (int64_t i = 0; i < m->n && !status; i++) {
         e->deviation = deviation;
@@ -217,7 +217,7 @@ static csrec_status run_folds(csrec_estimator *e, csrec_pool *pool, csrec_error 
     const int64_t most = (e->m->n < in_windows ? e->m->n : in_windows) * e->m->channels;
     csrec_status status = CSREC_OK;
     if (e->interval > 0.0 && !CSREC_TAKE(pool, e->missed, most))
-        return csrec_fail(error, CSREC_MEMORY, "out of memory");
+        return csrec_memory_fail(error, NULL);
     for (int fold = 0; fold < folds && !status; fold++) status = run_fold(e, fold, error);
     return status;
 }

@@ -281,8 +281,7 @@ exr_result_t csrec_exr_close(csrec_exr *exr) {
 }
 
 csrec_status csrec_exr_failed(csrec_exr *exr, exr_result_t result, csrec_error *error) {
-    if (result == EXR_ERR_OUT_OF_MEMORY)
-        return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", exr->name);
+    if (result == EXR_ERR_OUT_OF_MEMORY) return csrec_memory_fail(error, exr->name);
     const char *text = exr->text[0] ? exr->text : exr_get_default_error_message(result);
     if (!exr->output)
         return csrec_fail(error, CSREC_FORMAT,

@@ -70,7 +70,7 @@ static toff_t on_size(thandle_t handle) {
 
 static csrec_status open_with(csrec_tiff *tiff, const char *mode, csrec_error *error) {
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
-    if (!options) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", tiff->name);
+    if (!options) return csrec_memory_fail(error, tiff->name);
     uint64_t most = csrec_memory_available() / 2;
     TIFFOpenOptionsSetMaxSingleMemAlloc(options, most < (uint64_t)INT64_MAX ? (tmsize_t)most
                                                                             : (tmsize_t)INT64_MAX);

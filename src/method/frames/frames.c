@@ -99,7 +99,7 @@ static csrec_status run_device(csrec_sparse_job *j, const csrec_context *context
                                csrec_error *error) {
     const csrec_measurement *m = j->measurement;
     double *y = malloc((size_t)m->n * sizeof *y);
-    csrec_status status = y ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    csrec_status status = y ? CSREC_OK : csrec_memory_fail(error, NULL);
     csrec_progress progress = {.total = j->tasks, .residual = -1.0};
     for (int64_t c = 0; c < m->channels && !status; c++) {
         csrec_sparse_progress(&progress, j);

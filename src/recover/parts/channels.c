@@ -31,7 +31,7 @@ static csrec_status prepare(group_job *j, csrec_error *error) {
     if (all->variance) CSREC_TAKE(&j->pool, j->variance, j->entries * C);
     if (all->atoms) CSREC_ZEROS(&j->pool, j->atoms, C);
     j->whole.most = j->whole.least + C;
-    return j->pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
+    return j->pool.lacks ? csrec_memory_fail(error, NULL) : CSREC_OK;
 }
 
 /* Channels that are measured nowhere have no group. mean: NULL or [channels]. */

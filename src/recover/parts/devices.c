@@ -106,8 +106,7 @@ csrec_status csrec_recover_devices(csrec_device_list *list, const csrec_recover_
                                    csrec_rank_run run, void *job, csrec_error *error) {
     crew c = {.list = list, .options = options, .run = run, .job = job};
     for (int k = 0; k < list->n; k++) c.members[k] = (member){.crew = &c, .rank = k};
-    if (csrec_comm_hub_run(list->n, run_rank, &c))
-        return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (csrec_comm_hub_run(list->n, run_rank, &c)) return csrec_memory_fail(error, NULL);
     list->n = c.size;
     return c.status ? csrec_fail(error, c.status, "%s", c.error.text) : CSREC_OK;
 }

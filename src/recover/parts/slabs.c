@@ -141,7 +141,7 @@ csrec_status csrec_slabs_create(const csrec_measurement *form, csrec_slab_sample
         return csrec_fail(error, CSREC_UNSUPPORTED, "no disk holds a signal of %lld entries",
                           (long long)entries);
     csrec_slabs *s = calloc(1, sizeof *s);
-    if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!s) return csrec_memory_fail(error, NULL);
     s->form = *form;
     s->pays = csrec_slabs_pay(form, options);
     s->form.index = NULL;

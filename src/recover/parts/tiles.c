@@ -58,7 +58,7 @@ csrec_status csrec_tiles_create(const csrec_measurement *m, const csrec_recover_
     if (!status) status = check_noise(m, error);
     if (status) return status;
     csrec_tiles *t = calloc(1, sizeof *t);
-    if (!t) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!t) return csrec_memory_fail(error, NULL);
     t->form = *m;
     t->form.index = NULL;
     t->form.y = NULL;
@@ -120,12 +120,12 @@ csrec_status csrec_tiles_unpack(const void *bytes, size_t size,
     if (!status) status = check_options(options, error);
     if (status) return status;
     csrec_tiles *t = calloc(1, sizeof *t);
-    if (!t) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!t) return csrec_memory_fail(error, NULL);
     t->form = head.form;
     t->given = *options;
     t->survey = malloc(size - sizeof head);
     status = t->survey ? csrec_layout_resolve(&t->form, &t->given, wanted, &t->layout, error)
-                       : csrec_fail(error, CSREC_MEMORY, "out of memory");
+                       : csrec_memory_fail(error, NULL);
     if (status) {
         csrec_tiles_destroy(t);
         return status;
