@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Adjoints of the caller's functions are tested before a solve: a wrong one, and a map that is not
  * linear in complex numbers, end in a line with both numbers. */
-#include "check.h"
 #include "operators.h"
 
 SEED(seed);

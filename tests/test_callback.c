@@ -4,7 +4,6 @@
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
 #include <stdatomic.h>
-#include "check.h"
 #include "operators.h"
 
 SEED(seed);

@@ -7,10 +7,7 @@
 #include "measurement/through.h"
 #include "files/format.h"
 #include "learn/model.h"
-#include "method/method.h"
-#include "operator/operator.h"
 #include "recover/recover.h"
-#include "solver/solver.h"
 
 static csrec_error error;
 

@@ -3,9 +3,7 @@
  */
 #include <pthread.h>
 #include "backends.h"
-#include "check.h"
 #include "operators.h"
-#include "device/device.h"
 
 SEED(seed);
 

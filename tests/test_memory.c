@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory that may still be taken: the machine, control groups of both versions, limits of the
  * process. Crafted folders stand in for /proc and the mounted groups. */
-#include "check.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,6 @@
  */
 #include "recover/recover.h"
 #include "learn/net/pass.h"
-#include "learn/net/prior.h"
 #include "prior_model.h"
 
 typedef struct sampled {

@@ -3,8 +3,6 @@
  * and solver, with the names that there are; a parameter's name may say whose it is. */
 #include "models.h"
 
-#include "method/method.h"
-#include "solver/solver.h"
 
 SEED(seed);
 

@@ -3,8 +3,6 @@
  * it does to units, threads, noise and samples that are too few. */
 
 #include "check.h"
-#include "csrec/sequence.h"
-#include "csrec/session.h"
 #include "measurement/left_out.h"
 #include "recover/interval.h"
 

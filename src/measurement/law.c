@@ -169,15 +169,14 @@ static csrec_status find_log(const csrec_measurement *m, double *log, csrec_erro
     const csrec_noise_law one = {.log = 1.0};
     csrec_measurement changed = *m;
     double floor;
-    csrec_status status = csrec_values_floor(values, m->y, &floor, error);
-    if (status) return status;
+    CSREC_TRY(csrec_values_floor(values, m->y, &floor, error));
     changed.y = malloc((size_t)values * sizeof *changed.y);
     if (!changed.y) return csrec_memory_fail(error, NULL);
     for (int64_t i = 0; i < values; i++)
         changed.y[i] = csrec_law_into(&one, CSREC_LAW_FLOOR * floor, m->y[i]);
     csrec_noise_bin
         bin[CSREC_NOISE_BINS]; /* differs: of the brightest, floor tells nothing there */
-    status = csrec_noise_look(&changed, bin, log, error);
+    csrec_status status = csrec_noise_look(&changed, bin, log, error);
     if (!status && isnan(*log)) *log = sqrt(bin[CSREC_NOISE_BINS - 1].variance);
     free(changed.y);
     *log *= 1.0 + 0.12 * *log * *log; /* of gamma noise, by its long tail, less is found */

@@ -3,11 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "measurement/through.h"
 #include "base/sort.h"
-#include "base/pool.h"
 #include "measurement/each.h"
 #include "measurement/guides.h"
 #include "measurement/measurement.h"

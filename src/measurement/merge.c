@@ -4,9 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/sort.h"
-#include "base/pool.h"
 #include "measurement/each.h"
 #include "measurement/guides.h"
 #include "measurement/measurement.h"

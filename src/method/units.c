@@ -4,7 +4,6 @@
  * round nothing. */
 #include <math.h>
 
-#include "base/pool.h"
 #include "method/method.h"
 #include "measurement/each.h"
 

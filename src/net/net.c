@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 
 static const csrec_net_engine *const engines[CSREC_DEVICE_KINDS] =
     CSREC_ENGINES(&csrec_net_cpu, &csrec_net_cuda);
@@ -249,8 +248,7 @@ static csrec_status begin_steps(csrec_net *net, bool mean, csrec_error *error) {
             status = net->engine->allocate(net->state, n, &net->moments[i], error);
     if (status || !mean || net->mean) return status;
     status = net->engine->allocate(net->state, n, &net->mean, error);
-    if (!status) status = net->engine->copy(net->state, n, net->weights, net->mean, error);
-    return status;
+    return status ? status : net->engine->copy(net->state, n, net->weights, net->mean, error);
 }
 
 csrec_status csrec_net_step(csrec_net *net, const csrec_net_adam *adam, csrec_error *error) {

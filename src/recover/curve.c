@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pool.h"
 #include "base/sort.h"
 #include "base/threads.h"
 #include "csrec/sampling.h"
@@ -147,8 +146,7 @@ static csrec_status begin(const csrec_measurement *m, csrec_span span, csrec_cur
     *to = (csrec_curved){.m = *m, .factor = 1.0, .most = most, .above = INFINITY};
     to->m.y = malloc((size_t)values * sizeof *to->m.y);
     if (!to->m.y) return csrec_memory_fail(error, NULL);
-    csrec_status status = csrec_values_floor(values, m->y, &to->floor, error);
-    if (status) return status;
+    CSREC_TRY(csrec_values_floor(values, m->y, &to->floor, error));
     for (int64_t i = 0; i < values; i++) to->m.y[i] = into(to, m->y[i]);
     if (to->floor == 0.0) drop(NULL, to);
     return CSREC_OK;

@@ -12,7 +12,6 @@
 #include "sampling/sampling.h"
 #include "base/unravel.h"
 #include "recover/recover.h"
-#include "solver/solver.h"
 
 /* Fewer random samples than this lie on some grid by chance: at most 7 in 2^31 such signals. */
 enum { LEAST_ON_GRID = 32 };

@@ -10,7 +10,6 @@
  */
 #include <math.h>
 
-#include "base/pool.h"
 #include "measurement/each.h"
 #include "recover/recover.h"
 

@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "base/pool.h"
 #include "method/history.h"
 #include "recover/recover.h"
 

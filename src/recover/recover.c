@@ -11,8 +11,6 @@
 #include "measurement/law.h"
 #include "measurement/through.h"
 #include "method/history.h"
-#include "method/method.h"
-#include "solver/solver.h"
 
 /* The most ranks that share the work without tiles; 1: it cannot be shared. */
 static int64_t sharers(const csrec_layout *layout, const csrec_measurement *m,

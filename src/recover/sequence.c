@@ -12,7 +12,6 @@
 #include "measurement/law.h"
 #include "measurement/measurement.h"
 #include "method/beside/beside.h"
-#include "method/method.h"
 #include "recover/recover.h"
 
 struct csrec_sequence {

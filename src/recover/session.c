@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "csrec/io.h"
 #include "csrec/net.h"
 #include "measurement/guides.h"
 #include "measurement/measurement.h"
@@ -355,8 +354,7 @@ csrec_status csrec_session_make(csrec_session *s, int wanted, csrec_error *error
 
 csrec_status csrec_session_picture(csrec_session *s, double *signal, csrec_recover_report *report,
                                    csrec_error *error) {
-    const csrec_status status = csrec_session_make(s, CSREC_MAKES_SIGNAL, error);
-    if (status) return status;
+    CSREC_TRY(csrec_session_make(s, CSREC_MAKES_SIGNAL, error));
     memcpy(signal, s->signal, (size_t)(s->entries * s->form.channels) * sizeof *signal);
     if (report) *report = s->report;
     return CSREC_OK;

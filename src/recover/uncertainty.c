@@ -43,8 +43,7 @@ static csrec_status run_fold(csrec_estimator *e, int fold, csrec_error *error) {
 static csrec_status glance_whole(const csrec_estimator *e, csrec_glance *g,
                                  csrec_recover_report *report, csrec_error *error) {
     static const int64_t origin[CSREC_DIMS_MAX] = {0};
-    csrec_status status = csrec_glance_create(e->m, NULL, g, error);
-    if (status) return status;
+    CSREC_TRY(csrec_glance_create(e->m, NULL, g, error));
     csrec_glance_show(e, origin, 0, g);
     return csrec_glance_run(e, g, report, error);
 }
@@ -262,14 +261,13 @@ csrec_status csrec_uncertainty_promise(const csrec_measurement *measurement,
                                        double *uncertainty, csrec_promise *promise,
                                        csrec_error *error) {
     uncertainty_job j = {.options = options, .signal = signal, .map = uncertainty};
-    csrec_status status = check(measurement, error);
-    if (status) return status;
+    CSREC_TRY(check(measurement, error));
     if (csrec_law_is_on(&options->law))
         return csrec_law_promise(measurement, options, signal, uncertainty, promise, error);
     csrec_shape_count(&measurement->shape, &j.entries);
     for (int64_t i = 0; i < j.entries * measurement->channels && uncertainty; i++)
         uncertainty[i] = NAN; /* as it stays where a channel is measured nowhere */
-    status = csrec_groups_each(measurement, expect_group, &j, error);
+    csrec_status status = csrec_groups_each(measurement, expect_group, &j, error);
     if (!status)
         *promise = (csrec_promise){.error = sqrt(j.squares / j.values),
                                    .most = sqrt(j.most / j.values),

@@ -2,7 +2,6 @@
 /* variance.c - the errors to expect of a method that tells none. */
 #include <math.h>
 
-#include "base/pool.h"
 #include "base/unravel.h"
 #include "recover/recover.h"
 

@@ -62,24 +62,17 @@ static void *image_malloc(size_t size, H5FD_file_image_op_t operation, void *dat
 
 static void *image_copy(void *to, const void *from, size_t size, H5FD_file_image_op_t operation,
                         void *data) {
-    (void)size;
-    (void)operation;
-    (void)data;
+    (void)size, (void)operation, (void)data;
     return to == from ? to : NULL;
 }
 
 static void *image_resize(void *image, size_t size, H5FD_file_image_op_t operation, void *data) {
-    (void)image;
-    (void)size;
-    (void)operation;
-    (void)data;
+    (void)image, (void)size, (void)operation, (void)data;
     return NULL;
 }
 
 static herr_t image_free(void *image, H5FD_file_image_op_t operation, void *data) {
-    (void)image;
-    (void)operation;
-    (void)data;
+    (void)image, (void)operation, (void)data;
     return 0;
 }
 

@@ -247,8 +247,7 @@ static csrec_status open_places(slabs *s, csrec_error *error) {
     if (!status)
         status = s->masked ? csrec_npz_check_mask(npz, &s->places, &s->form, error)
                            : csrec_npz_check_index(&s->places, s->form.n, error);
-    if (!status) status = csrec_measurement_check_frame(&s->form, npz->name, &s->entries, error);
-    return status;
+    return status ? status : csrec_measurement_check_frame(&s->form, npz->name, &s->entries, error);
 }
 
 /* Small arrays first: shape, type and number of samples are known even if it is refused. */

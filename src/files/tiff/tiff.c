@@ -11,19 +11,14 @@
 static int on_error(TIFF *file, void *context, const char *module, const char *format,
                     va_list words) {
     csrec_tiff *tiff = context;
-    (void)file;
-    (void)module;
+    (void)file, (void)module;
     if (!tiff->text[0]) vsnprintf(tiff->text, sizeof tiff->text, format, words);
     return 1;
 }
 
 static int on_warning(TIFF *file, void *context, const char *module, const char *format,
                       va_list words) { /* the library never prints */
-    (void)file;
-    (void)context;
-    (void)module;
-    (void)format;
-    (void)words;
+    (void)file, (void)context, (void)module, (void)format, (void)words;
     return 1;
 }
 

@@ -2,7 +2,6 @@
 /* alone.c - a frame by itself, without guides and other frames. */
 #include <string.h>
 
-#include "learn/net/pass.h"
 #include "measurement/channels.h"
 #include "method/beside/beside.h"
 #include "method/smooth/holes.h"

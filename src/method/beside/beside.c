@@ -9,7 +9,6 @@
 #include "measurement/channels.h"
 #include "measurement/each.h"
 #include "measurement/guides.h"
-#include "method/method.h"
 
 static const csrec_param params[] = {
     {"turns", 1, 1, 8, "passes over a frame, flipped and turned, whose results are averaged"},

@@ -4,9 +4,7 @@
 
 #include "base/clock.h"
 #include "csrec/sampling.h"
-#include "learn/net/pass.h"
 #include "method/beside/beside.h"
-#include "method/method.h"
 
 /* A frame of a sequence takes one step in so many of those of a picture. */
 enum { SHARE = 8, STREAM_FIT = 1 << 24 };

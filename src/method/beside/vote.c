@@ -6,7 +6,6 @@
 
 #include "csrec/sampling.h"
 #include "method/beside/beside.h"
-#include "method/method.h"
 
 enum { STREAM_VOTE = 1 << 23, LEAST_LEFT_OUT = 24, STEP = 4 };
 

@@ -139,8 +139,7 @@ static bool suits(const csrec_measurement *measurement) {
 /* The schedule determines when to stop. */
 static void complete(const csrec_measurement *measurement, bool atoms,
                      csrec_recover_options *options) {
-    (void)measurement;
-    (void)atoms;
+    (void)measurement, (void)atoms;
     options->basis = csrec_operator_dct.name;
     options->solve.solver = csrec_solver_threshold.name;
     if (options->solve.stop.epsilon == CSREC_EPSILON_UNSET) options->solve.stop.epsilon = 0.0;

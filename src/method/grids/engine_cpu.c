@@ -14,7 +14,6 @@
 #include "base/threads.h"
 #include "operator/haar.h"
 #include "method/grids/chain.h"
-#include "solver/solver.h"
 
 enum { BATCH = 32, FITS = 8 };
 

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/call.h"
-#include "base/pool.h"
 #include "method/smooth/plate.h"
 #include "sampling/sampling.h"
 

@@ -75,13 +75,12 @@ static csrec_status run_joined(member *m, csrec_comm *comm, int threads, csrec_e
     crew *c = m->crew;
     csrec_recover_options options = *c->options;
     csrec_context context;
-    csrec_status status = csrec_context_create_at(c->list, m->rank, &context, error);
-    if (status) return status;
+    CSREC_TRY(csrec_context_create_at(c->list, m->rank, &context, error));
     options.comm = comm;
     options.threads = threads;
     options.solve.progress = hear;
     options.solve.context = m;
-    status = c->run(&context, &options, c->job, error);
+    csrec_status status = c->run(&context, &options, c->job, error);
     csrec_context_destroy(&context);
     return status;
 }

@@ -10,7 +10,6 @@
 #include <zlib.h>
 
 #include "csrec/sampling.h"
-#include "base/error.h"
 #include "recover/parts/parts.h"
 
 static const char MAGIC[8] = {'c', 's', 'r', 'e', 'c', 'j', 'r', '2'};

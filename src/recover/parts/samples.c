@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/inline.h"
 #include "base/threads.h"
-#include "base/unit.h"
 #include "measurement/guides.h"
 #include "recover/parts/parts.h"
 

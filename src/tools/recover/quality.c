@@ -141,8 +141,7 @@ csrec_status cli_quality_of(const csrec_measurement *measurement, const cli_tone
 static const double MOST_SECONDS = 1.0;
 
 bool cli_is_interrupted(const csrec_progress *now, void *context) {
-    (void)now;
-    (void)context;
+    (void)now, (void)context;
     return cli_interrupted();
 }
 
