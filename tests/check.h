@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -167,6 +169,20 @@ static inline bool sanitized_leaves(void) {
     static uint64_t state;
     if (state == 0) state = check_seed() + 1;
     return SANITIZED && check_below(&state, 3) > 0;
+}
+
+/* A child of this process, which gets 0; and how it ended: its exit code, or 128 + its signal. */
+static inline pid_t check_fork(void) {
+    fflush(NULL);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    return child;
+}
+
+static inline int check_ended(pid_t child) {
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 /* The numbers below n in random order, malloc'ed. */

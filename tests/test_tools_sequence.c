@@ -155,9 +155,7 @@ TEST(truths_are_compared_frame_by_frame) {
 /* KiB that a command needs at its most: of a process that has no other children. */
 static int64_t peak_of(const char *command) {
     struct rusage usage;
-    int status;
-    fflush(NULL);
-    const pid_t child = fork();
+    const pid_t child = check_fork();
     if (child == 0) {
         const int code = run(command);
         FILE *file = fopen("peak", "w");
@@ -165,8 +163,7 @@ static int64_t peak_of(const char *command) {
         fprintf(file, "%ld", usage.ru_maxrss);
         _exit(fclose(file) || code);
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("%s: %s", command, read_text("err"));
+    if (check_ended(child)) fail_msg("%s: %s", command, read_text("err"));
     return strtoll(read_text("peak"), NULL, 10);
 }
 
@@ -238,9 +235,7 @@ TEST(a_folder_is_followed) {
             assert_int_equal(system("cp in/f0.npy live/e.npy"), 0); /* too late */
             assert_int_equal(system("kill -TERM $(cat pid)"), 0);
         }
-        int status;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("%s", read_text("err"));
+        if (check_ended(child)) fail_msg("%s", read_text("err"));
         if (by_signal) assert_non_null(strstr(read_text("err"), "left out: live/e.npy"));
         expect_same_frames(&f, "done", "whole");
     }

@@ -5,8 +5,6 @@
 #include "check.h"
 
 #include <dirent.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define TOOL(name) "'" CSREC_TOOL_FOLDER "/" name "' "
 
