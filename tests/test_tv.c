@@ -165,8 +165,7 @@ TEST(both_forms_agree) {
     }
 }
 
-/* Far nearer to the truth than the least squares solution; plug and play is in test_pnp_pictures.c.
- */
+/* Far nearer to the truth than least squares; plug and play is in test_pnp_pictures.c. */
 TEST(variation_meets_the_measurements) {
     double truth[ENTRIES], x[ENTRIES], least[ENTRIES], y[ENTRIES / 2];
     int64_t index[ENTRIES / 2];

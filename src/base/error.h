@@ -20,8 +20,7 @@ CSREC_C_BEGIN
 csrec_status csrec_fail(csrec_error *error, csrec_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same of CSREC_MEMORY: "out of memory", of a file or another thing that has a name, else NULL.
- */
+/* The same of CSREC_MEMORY: "out of memory", of what has a name, else NULL. */
 csrec_status csrec_memory_fail(csrec_error *error, const char *name);
 
 /* The words of a failure: its own, or those of its status, for failures deep in an engine that have

@@ -16,6 +16,5 @@ int csrec_threads_wanted(int asked);
  * parallel region and in a forked process. Results do not depend on it. */
 int csrec_threads(int asked);
 
-/* The same for a loop over `items` that takes a few operations each: 1 where one thread is as fast.
- */
+/* The same for a loop over `items` of few operations each: 1 where one thread is as fast. */
 int csrec_threads_for(int64_t items, int asked);

@@ -65,8 +65,7 @@ double csrec_tones_unit(const csrec_measurement *m, const csrec_whole *whole, do
         farthest = fmax(farthest, fabs(own));
         if (middle) middle[c] = own;
     }
-    /* Half of white less black: by the scale, unless values, of half range `half`, go far beyond.
-     */
+    /* Half of white less black: by the scale, unless values, of half range `half`, exceed it. */
     double given = fabs(m->scale[1] / 2 - m->scale[0] / 2);
     double unit = (isfinite(given) && given >= half / 8 ? given : half) / 127.5;
     /* Equal samples may be any number of tones from black; the number must be finite in a float. */

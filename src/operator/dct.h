@@ -73,8 +73,7 @@ typedef struct csrec_dct_blend {
     float *sum, *u;
 } csrec_dct_blend;
 
-/* By instruction set: thresholds all blocks and adds them; finishes one line of cells of a plane.
- */
+/* By instruction set: thresholds all blocks and adds them; finishes a line of cells of a plane. */
 typedef struct csrec_dct_simd {
     void (*pass)(const csrec_dct_pass *pass);
     void (*blend)(const csrec_dct_blend *blend);

@@ -216,8 +216,7 @@ static void weigh_widths(const csrec_missed *one, double expected, double *likel
     for (int j = 0; j < WIDTHS; j++) likely[j] = exp(likely[j] - most);
 }
 
-/* The share of the mixture's errors below a score of what is expected by `by`; weight: of classes.
- */
+/* The share of the mixture's errors below a score of what `by` expects; weight: of classes. */
 static double share_below(const double *part, const csrec_rise *rise, const csrec_rise *by,
                           const double *weight, double score) {
     double below = 0.0, all = 0.0;

@@ -116,7 +116,7 @@ csrec_status csrec_sequence_density(struct csrec_sequence *sequence,
                                     const struct csrec_next_options *options, double *density,
                                     csrec_error *error);
 
-/* Where a method tells nothing: variance [entries * channels], that of its signal within about the
+/* Where a method tells nothing: variance [entries * channels], that of its signal within about a
  * distance of samples, and a little of its mean; at a noisy sample that of the mean of both,
  * weighted. noise: [entries] mean square of a sample's noise; 0: none, or no sample. CSREC_MEMORY.
  */

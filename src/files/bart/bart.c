@@ -241,8 +241,7 @@ static csrec_status place_samples(csrec_input *input, const csrec_read_options *
     return status;
 }
 
-/* The slice that the options choose along the one axis behind the coils that has several entries.
- */
+/* The slice that the options choose along the axis behind the coils that has several entries. */
 static csrec_status read_slice(csrec_input *input, const csrec_read_options *options, header *h,
                                float **values, csrec_error *error) {
     int64_t slices = 1, slice = 0;

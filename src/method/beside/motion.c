@@ -198,8 +198,7 @@ static void no_gain(const csrec_film *f, int64_t k) {
     }
 }
 
-/* known: 1 where samples of frames k and t are around, 0 in holes of either. Returns their number.
- */
+/* known: 1 where samples of frames k and t are around, 0 in holes of one. Returns their number. */
 static double find_common(csrec_film *f, int64_t k, int64_t t) {
     const csrec_holes *a = &f->holes[csrec_film_slot(f, k)], *b = &f->holes[csrec_film_slot(f, t)];
     double count = 0.0;

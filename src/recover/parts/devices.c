@@ -85,8 +85,7 @@ static csrec_status run_joined(member *m, csrec_comm *comm, int threads, csrec_e
     return status;
 }
 
-/* A csrec_comm_run_fn. Loops without a number of threads of their own have this rank's share, too.
- */
+/* A csrec_comm_run_fn. Loops without a number of threads have this rank's share, too. */
 static void run_rank(void *context, int rank, csrec_comm *comm, const csrec_error *joined) {
     crew *c = context;
     csrec_error why = *joined;

@@ -289,8 +289,7 @@ csrec_status csrec_slabs_serve(csrec_slabs *s, csrec_error *error) {
 
 /* ------------------------------------------------------------------ each its own -------------- */
 
-/* Hands over a cell and drops it: rows of the last axis, or several where the cell has all of it.
- */
+/* Hands over a cell and drops it: rows of the last axis, or several if the cell has all of it. */
 static csrec_status put_cell(csrec_slabs *s, int64_t number, csrec_slab_put_fn put, void *context,
                              csrec_error *error) {
     const csrec_boxed *cell = csrec_mosaic_cell(s->runner.mosaic, number);
