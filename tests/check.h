@@ -229,6 +229,14 @@ static inline csrec_measurement room_for_samples(csrec_shape shape, int64_t chan
                                .y = check_room(most * channels)};
 }
 
+/* Of n samples, y [n * channels], which are the caller's. */
+static inline csrec_measurement samples_at(csrec_shape shape, int64_t n, int64_t channels,
+                                           int64_t *index, double *y) {
+    csrec_measurement m = {.shape = shape, .n = n, .channels = channels, .dtype = CSREC_F64};
+    m.index = index, m.y = y;
+    return m;
+}
+
 /* The root of the mean square of the differences. */
 static inline double check_rms(int64_t n, const double *a, const double *b) {
     double sum = 0.0;

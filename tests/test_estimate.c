@@ -5,7 +5,6 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
-#include <unistd.h>
 
 static uint64_t seed;
 

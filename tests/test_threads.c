@@ -7,7 +7,6 @@
 
 #include <cblas.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include "base/threads.h"
 

@@ -2,8 +2,7 @@
 /* threads.h - number of threads for an interface's `threads`.
  *
  * GCC's OpenMP library ends the process if it cannot start a thread, and waits for ever in a
- * forked child for the threads of its parent. So every parallel region calls this first.
- */
+ * forked child for the threads of its parent. So every parallel region calls this first. */
 #pragma once
 
 #include <stdint.h>

@@ -354,8 +354,7 @@ csrec_status csrec_method_resolve(const csrec_measurement *measurement,
     return status;
 }
 
-/* ------------------------------------------------------------------ recoveries inside a recovery
- */
+/* ------------------------------------------------------------ recoveries inside a recovery */
 
 void csrec_recover_defaults(csrec_recover_options *options) {
     *options = (csrec_recover_options){.columns = CSREC_COLUMNS_UNSET,

@@ -18,8 +18,7 @@ static const double PRIOR = 12.0; /* samples of the mean of the frame that count
 
 /* Of a frame: the samples that are kept, those that are left out here and there, and those that are
  * hidden as others are by the frame's holes, which other frames have moved by as much; by position,
- * so that sums do not depend on their order.
- */
+ * so that sums do not depend on their order. */
 typedef struct parting {
     csrec_measurement kept, out, hidden;
     double *ways[2];  /* from what is kept: with all, by itself */

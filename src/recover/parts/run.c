@@ -16,8 +16,7 @@ typedef struct run {
     csrec_recover_options options; /* of a tile */
 } run;
 
-/* ------------------------------------------------------------------ tiles that are not recovered
- */
+/* ------------------------------------------------------------ tiles that are not recovered */
 
 static csrec_status guess_channel(const csrec_measurement *part, const csrec_mask *mask,
                                   int64_t channel, double *y, double *guess, double *out) {
