@@ -114,10 +114,13 @@ def noise(data):
               "found of none", "said to be noisy, of none", "5", "10", "20")
     hinted = sorted({r["picture"] for r in data["pictures"] if r["likely"]["0"]})
     wrong = f"Taken for noisy without noise: {', '.join(hinted)}." if hinted else ""
+    refused = sorted({r["picture"] for r in data["pictures"] if r["refused"]})
+    unlike = (f" Some draws of {', '.join(refused)} are refused, as noise that is not the same in dark "
+              f"and bright places: they count as not within." if refused else "")
     return table(header, rows) + (
         f"\n\nRoot mean square of the relative error; share of estimates within 15 %; the median that "
         f"is found where there is no noise. Pictures of 256 x 256 with values of 0 to 255, "
-        f"{data['seeds']} draws each. {wrong} {named(data['machine'])}; bench/noise.py.")
+        f"{data['seeds']} draws each. {wrong}{unlike} {named(data['machine'])}; bench/noise.py.")
 
 
 @shown("noise")

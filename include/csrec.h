@@ -31,6 +31,7 @@
 #include "csrec/measurement.h"
 #include "csrec/noise.h"
 #include "csrec/sampling.h"
+#include "csrec/format.h"
 #include "csrec/io.h"
 #include "csrec/haar.h"
 #include "csrec/operator.h"

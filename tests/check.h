@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -169,6 +171,20 @@ static inline bool sanitized_leaves(void) {
     return SANITIZED && check_below(&state, 3) > 0;
 }
 
+/* A child of this process, which gets 0; and how it ended: its exit code, or 128 + its signal. */
+static inline pid_t check_fork(void) {
+    fflush(NULL);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    return child;
+}
+
+static inline int check_ended(pid_t child) {
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 /* The numbers below n in random order, malloc'ed. */
 static inline int64_t *check_order(uint64_t *state, int64_t n) {
     int64_t *index = malloc((size_t)n * sizeof *index);
@@ -211,6 +227,14 @@ static inline csrec_measurement room_for_samples(csrec_shape shape, int64_t chan
                                .dtype = CSREC_F64,
                                .index = check_keep((size_t)most * sizeof(int64_t)),
                                .y = check_room(most * channels)};
+}
+
+/* Of n samples, y [n * channels], which are the caller's. */
+static inline csrec_measurement samples_at(csrec_shape shape, int64_t n, int64_t channels,
+                                           int64_t *index, double *y) {
+    csrec_measurement m = {.shape = shape, .n = n, .channels = channels, .dtype = CSREC_F64};
+    m.index = index, m.y = y;
+    return m;
 }
 
 /* The root of the mean square of the differences. */

@@ -60,10 +60,7 @@ static inline void draw_values(csrec_array *values, bool half) {
     for (int64_t i = 0; !is_integer(values->dtype) && i < values->count; i++) {
         double value = half ? (double)check_below(&seed, 2000) / 8.0 - 100.0 : check_normal(&seed);
         if (check_below(&seed, 10) == 0) value = NAN;
-        if (values->dtype == CSREC_F32)
-            ((float *)values->data)[i] = (float)value;
-        else
-            ((double *)values->data)[i] = value;
+        csrec_array_set(values, i, value);
     }
 }
 

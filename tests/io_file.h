@@ -9,8 +9,6 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* A growing run of bytes; room: allocated by io_put. */
 typedef struct {
@@ -142,17 +140,13 @@ static inline void io_assert_line(const csrec_error *error, const char *file, co
 /* Runs fn in a child process whose files may not exceed `bytes`: a full disk. True if it
  * returned true there. */
 static inline bool io_with_limit(rlim_t bytes, bool (*fn)(const char *path), const char *path) {
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    const pid_t child = check_fork();
     if (child == 0) {
         signal(SIGXFSZ, SIG_IGN); /* write then fails with EFBIG */
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, bytes});
         _exit(fn(path) ? 0 : 1);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return check_ended(child) == 0;
 }
 
 /* A writer, true if it fails as of a full disk, leaves nothing behind, wherever the disk ends. */
@@ -170,15 +164,11 @@ static inline void io_expect_full_disk(bool (*fails)(const char *path), const ch
 
 /* Runs fn in a child with stdin from one file and stdout to another (either may be NULL). */
 static inline bool io_with_pipes(const char *in, const char *out, bool (*fn)(void)) {
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    const pid_t child = check_fork();
     if (child == 0) {
         if (in && !freopen(in, "rb", stdin)) _exit(2);
         if (out && !freopen(out, "wb", stdout)) _exit(2);
         _exit(fn() ? 0 : 1);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return check_ended(child) == 0;
 }

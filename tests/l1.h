@@ -8,8 +8,7 @@
 
 SEED(seed);
 
-/* X [n][count] and the residuals of a problem of `parts` numbers an entry: 1, or 2 of complex ones.
- */
+/* X [n][count] and the residuals of a problem of `parts` numbers an entry: 1, or 2 if complex. */
 typedef struct problem {
     csrec_operator *A, *alone; /* stored, and known by its products */
     int64_t m, n, count;       /* m, n with parts */

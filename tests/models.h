@@ -12,8 +12,7 @@ static inline csrec_model *assemble_model(const char *kind, const csrec_model_pa
     return model;
 }
 
-/* What the model's signals are; scale: NULL, or black and white. numbers: the parts refer to them.
- */
+/* What the model's signals are; scale: NULL, or black and white. numbers: parts refer to them. */
 static inline void add_form(csrec_model_parts *parts, csrec_shape shape, int64_t channels,
                             const double *scale, double numbers[CSREC_DIMS_MAX + 1]) {
     for (int d = 0; d < shape.dims; d++) numbers[d] = (double)shape.dim[d];

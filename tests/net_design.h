@@ -4,7 +4,6 @@
 #pragma once
 
 #include "check.h"
-#include "learn/model.h"
 #include "learn/net/prior.h"
 
 /* Of kind net, for so many channels; where these are 0, of kind beside; or of kind rendered. */

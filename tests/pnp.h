@@ -4,7 +4,6 @@
 
 #include "linear.h"
 #include "method/pnp/pnp.h"
-#include "solver/solver.h"
 
 enum { SIDE = 32, ENTRIES = SIDE * SIDE };
 

@@ -3,7 +3,6 @@
  * are made of, how samples are spread, and passes over planes that are turned. */
 #pragma once
 
-#include "check.h"
 #include "net_design.h"
 
 SEED(seed);

@@ -3,7 +3,6 @@
  * definition. */
 #pragma once
 
-#include "check.h"
 #include "linear.h"
 
 /* Cases of a test: on a device every product is a call to it. */

@@ -52,8 +52,7 @@ static void solve_directly(data *d) {
     }
 }
 
-/* The interface promises 1e-6; the mean is summed in double, whose error a constant column shows.
- */
+/* The interface promises 1e-6; the mean is summed in double: a constant column shows its error. */
 static void check_close(const data *d, const double *mean, const double *C) {
     int64_t n = d->n;
     OWNED double *size = malloc((size_t)n * sizeof *size);

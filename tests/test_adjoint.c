@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Adjoints of the caller's functions are tested before a solve: a wrong one, and a map that is not
  * linear in complex numbers, end in a line with both numbers. */
-#include "check.h"
 #include "operators.h"
 
 SEED(seed);
@@ -105,8 +104,7 @@ TEST(wrong_adjoints_are_told) {
     if (missed > 4) fail_msg("%d wrong adjoints were missed", missed);
 }
 
-/* The adjoint is right, of a map of real and imaginary parts that A(i x) = i A x does not hold for.
- */
+/* The adjoint is right, of a map of real and imaginary parts without A(i x) = i A x. */
 TEST(maps_of_parts_are_not_complex) {
     int missed = 0;
     for (int round = 0; round < 200; round++) {

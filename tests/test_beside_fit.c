@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_beside_fit.c - the network of method beside fitted further to the samples. */
 #include "method/beside/beside.h"
-#include "method/method.h"
 #include "prior_model.h"
 
 enum { SIDE = 40, AREA = SIDE * SIDE, FRAMES = 5 };

@@ -91,9 +91,7 @@ static int64_t peak(void) {
  * beyond what it has; 0: none. */
 static void expect_within(int64_t limit, reader read, const char *path, const char *mask,
                           const char *words) {
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    const pid_t child = check_fork();
     if (child == 0) {
         csrec_error error = {""};
         int64_t before = peak();
@@ -108,9 +106,7 @@ static void expect_within(int64_t limit, reader read, const char *path, const ch
         }
         _exit(0);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_int_equal(check_ended(child), 0);
 }
 
 static void expect_refused(reader read, const char *path, const char *words) {

@@ -95,8 +95,7 @@ static void check_same(const way *w, const problem *p, const run *r, const run *
 static const double sigmas[] = {0.0, 1e-300, 1.0, 1e155, 1e308};
 enum { SIGMAS = sizeof sigmas / sizeof *sigmas };
 
-/* Values and noise of any size beside each other. The noise of ordinary size for the values, too.
- */
+/* Values and noise of any size beside each other, and noise of ordinary size for the values. */
 static void any_sizes(const way *w, const problem *p) {
     for (int s = 0; s < SCALES; s++)
         for (int k = 0; k < SIGMAS; k++) {

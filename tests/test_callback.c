@@ -4,7 +4,6 @@
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
 #include <stdatomic.h>
-#include "check.h"
 #include "operators.h"
 
 SEED(seed);
@@ -122,8 +121,7 @@ TEST(many_picks_fit_as_few) {
     }
 }
 
-/* The status of the function is that of the solver, NaN are data, and the line names the function.
- */
+/* The status of the function is that of the solver, NaN are data, the line names the function. */
 TEST(failures_of_products_end_a_solver) {
     double *matrix = kept_normals(&seed, ROWS * COLUMNS), *y = kept_normals(&seed, ROWS);
     for (int nan = 0; nan < 2; nan++)

@@ -129,13 +129,8 @@ TEST(sigma_is_no_more_than_values_allow) {
         csrec_operator_spec spec = {.name = "fourier", .complex_signal = true, .centred = true};
         double x[2 * N], y[2 * N], told_sigma;
         int64_t index[N];
-        csrec_measurement m = {.shape = {2, {SIDE, SIDE}},
-                               .n = N,
-                               .channels = 1,
-                               .index = index,
-                               .y = y,
-                               .is_complex = true,
-                               .through = &spec};
+        csrec_measurement m = samples_at((csrec_shape){2, {SIDE, SIDE}}, N, 1, index, y);
+        m.is_complex = true, m.through = &spec;
         for (int i = 0; i < N; i++) {
             const double u = (double)(i % SIDE) / SIDE - 0.5, v = (double)(i / SIDE) / SIDE - 0.4;
             index[i] = i;
@@ -238,13 +233,8 @@ TEST(whitened_least_squares_are_those_weighted_by_the_noise) {
     weighted(A, y, Q, x);
     csrec_operator_spec spec = {
         .name = "fourier", .complex_signal = true, .coils = maps, .n_coils = C};
-    csrec_measurement m = {.shape = {2, {H, W}},
-                           .n = N,
-                           .channels = 1,
-                           .index = index,
-                           .y = y,
-                           .is_complex = true,
-                           .through = &spec};
+    csrec_measurement m = samples_at((csrec_shape){2, {H, W}}, N, 1, index, y);
+    m.is_complex = true, m.through = &spec;
     assert_well(csrec_coils_whiten(&m, covariance, &told));
     assert_true(m.sigma == sqrt(0.5));
     for (int i = 0; i < C * C; i++) Q[i] = i % (C + 1) == 0 ? 1.0 : 0.0;

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_contracts.c - what a row of each table must have: every row has it, also those of the
  * examples of CONTRIBUTING.md; a row that lacks something, or delivers what its header forbids, is
- * told in one line that names the table, the row and the field. test_contracts_run.c runs the rows.
- */
+ * told in one line that names the table, the row and the field. test_contracts_run.c runs them. */
 #include "check.h"
 #include "measurement/through.h"
 #include "files/format.h"
 #include "learn/model.h"
-#include "method/method.h"
-#include "operator/operator.h"
 #include "recover/recover.h"
-#include "solver/solver.h"
 
 static csrec_error error;
 
@@ -199,13 +195,9 @@ TEST(presets_are_complete) {
     assert_true(n > 8);
     for (int dims = 1; dims <= 4; dims++)
         for (int measured = 0; measured < (dims < 4 ? 2 : 1); measured++) {
-            csrec_measurement m = {.shape = {dims, {2, 2, 3, 2}},
-                                   .n = dims > 1 ? 2 : 1,
-                                   .channels = 1,
-                                   .index = index,
-                                   .y = y,
-                                   .dtype = CSREC_F64,
-                                   .through = measured ? &through : NULL};
+            const csrec_shape shape = {dims, {2, 2, 3, 2}};
+            csrec_measurement m = samples_at(shape, dims > 1 ? 2 : 1, 1, index, y);
+            if (measured) m.through = &through;
             for (int i = 0; (name = csrec_recover_preset(i, &m, &options)); i++) {
                 options.backend = "cpu";
                 if (csrec_recover_plan(&m, &options, CSREC_RESULT_SIGNAL, &plan, &error))

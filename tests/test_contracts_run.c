@@ -6,9 +6,7 @@
  * 1, 1 x N, prime sides, several channels and one sample. What solvers say of their x is in
  * test_solver_results.c, products of operators are in test_operators.c. */
 #include "measurement/through.h"
-#include "method/method.h"
 #include "recover/recover.h"
-#include "solver/solver.h"
 #include "models.h"
 #include "prior_model.h"
 

@@ -2,7 +2,6 @@
 /* test_csv.c - CSV texts to samples. */
 #include "csv_text.h"
 #include <locale.h>
-#include <unistd.h>
 
 SEED(seed);
 

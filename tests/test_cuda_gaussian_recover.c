@@ -2,7 +2,6 @@
 /* test_cuda_gaussian_recover.c - recoveries by Gaussian groups on the device: the start there, and
  * the rounds on it; of colours and volumes, the rounds of both backends on one start. */
 #include "scene.h"
-#include "method/method.h"
 #include "recover/recover.h"
 
 /* Samples in floats from -127.5 to 127.5, so that scaling them changes none. */

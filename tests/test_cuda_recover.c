@@ -5,8 +5,6 @@
 #include "kernels/method/grids/engine.h"
 #include "cuda_check.h"
 #include "kernels/device/pipe.h"
-#include "check.h"
-#include "method/method.h"
 
 SEED(seed);
 

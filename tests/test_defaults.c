@@ -2,7 +2,6 @@
 /* test_defaults.c - what recovers signals of one axis, tables and volumes where nothing is asked
  * for. */
 #include "line.h"
-#include "method/smooth/series.h"
 
 /* The share of entries [n], and their values. */
 static csrec_measurement some_of(const csrec_shape *shape, const double *truth, double rate) {

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Devices by name, their listing, the one fallback of "auto", and work on two contexts at a time.
- */
+/* Devices by name, their list, the one fallback of "auto", and work on two contexts at a time. */
 #include <pthread.h>
 #include "backends.h"
-#include "check.h"
 #include "operators.h"
-#include "device/device.h"
 
 SEED(seed);
 

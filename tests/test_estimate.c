@@ -5,8 +5,6 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
-#include <sys/wait.h>
-#include <unistd.h>
 
 static uint64_t seed;
 
@@ -140,21 +138,18 @@ static peak measure(const one_case *c) {
 
 /* In a new program: a forked child of one that has used OpenMP runs on one thread. */
 static peak measure_apart(size_t row) {
-    int ends[2], code;
+    int ends[2];
     peak p = {0};
     assert_int_equal(pipe(ends), 0);
     const char *number = check_print("%zu", row), *end = check_print("%d", ends[1]);
     const char *own_seed = check_print("%llu", (unsigned long long)seed);
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    const pid_t child = check_fork();
     if (child == 0) {
         execl("/proc/self/exe", "test_estimate", number, end, own_seed, (char *)NULL);
         _exit(127);
     }
     close(ends[1]);
-    assert_int_equal(waitpid(child, &code, 0), child);
-    assert_true(WIFEXITED(code) && WEXITSTATUS(code) == 0);
+    assert_int_equal(check_ended(child), 0);
     assert_int_equal(read(ends[0], &p, sizeof p), sizeof p);
     close(ends[0]);
     return p;

@@ -5,8 +5,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static char folder[] = "csrec-files-XXXXXX";
 
@@ -152,8 +150,7 @@ static pid_t start_writer(bool waits) {
 }
 
 TEST(killed_writers_are_swept_and_live_ones_kept) {
-    int status;
-    waitpid(start_writer(false), &status, 0);
+    assert_int_equal(check_ended(start_writer(false)), 128 + SIGKILL);
     pid_t alive = start_writer(true);
     put(".csrec-x-1.tmp", "a name of the user's own");
     put(".csrec-12-1.tmp.bak", "another");
@@ -162,7 +159,7 @@ TEST(killed_writers_are_swept_and_live_ones_kept) {
     assert_int_equal(csrec_files_sweep("./killed"), 0);
     assert_int_equal(count_temporaries("."), 3);
     kill(alive, SIGKILL);
-    waitpid(alive, &status, 0);
+    check_ended(alive);
     assert_int_equal(csrec_files_sweep("../nowhere/at/all"), 0);
     assert_int_equal(csrec_files_sweep("killed"), 1);
     assert_int_equal(count_temporaries("."), 2);
@@ -185,9 +182,8 @@ TEST(a_sweeper_that_comes_between_is_survived) {
         expect("swept", "whole");
         expect("swept too", "whole");
     }
-    int status;
     kill(child, SIGKILL);
-    waitpid(child, &status, 0);
+    check_ended(child);
 }
 
 FIXTURE(enter, leave);

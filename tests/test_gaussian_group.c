@@ -2,7 +2,6 @@
 /* test_gaussian_group.c - Gaussian groups: the hot loops of every instruction set against dense
  * formulas in double, of one channel and of several that share a covariance; and a round along
  * other axes. */
-#include "check.h"
 #include "method/gaussian/gaussian.h"
 #include "linear.h"
 #include "simd.h"

@@ -13,8 +13,7 @@ typedef struct scene {
     int64_t values;
 } scene;
 
-/* Waves and an edge, of which a part is sampled with deviations from 0.08 to 0.64.
- */
+/* Waves and an edge, of which a part is sampled with deviations from 0.08 to 0.64. */
 static scene draw_scene(int64_t channels, const char *method) {
     scene s = {.m = draw_light_at((csrec_shape){2, {H, W}}, channels, 600)};
     s.values = ENTRIES * channels;

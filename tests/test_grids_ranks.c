@@ -3,7 +3,6 @@
  * variances and reports; stopped at any time; with a rank that fails. Devices are shares of the CPU
  * here ("cpu:0,0"); test_cuda_devices has real ones. */
 #include <pthread.h>
-#include "check.h"
 #include "recover/recover.h"
 #include "tiles.h"
 

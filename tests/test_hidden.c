@@ -2,7 +2,6 @@
 /* Columns that an operator removes, but for rounding of its products, are no columns: pursuits by
  * products leave them out, and take those that are as short but exact. */
 
-#include "check.h"
 #include "linear.h"
 
 SEED(seed);

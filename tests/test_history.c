@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_history.c - the history of a recovery, also of one that rests on components: every step must
  * be what a recovery that stops there delivers. */
-#include "check.h"
 #include "models.h"
 
 SEED(seed);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Recoveries that are stopped and go on: with a journal they have the bits of one that was not
- * stopped, by any number of processes before and after; and each process hands over its own values.
- */
+ * stopped, by any number of processes before and after; each process hands over its own values. */
 #include "tiles.h"
 #include <stdatomic.h>
-#include <unistd.h>
 
 SEED(seed);
 enum { MOST = 4 };

@@ -4,8 +4,7 @@
 
 #include "l1.h"
 
-/* Where x_e is not 0, <a_e, r> = lambda w_e x_e / |x_e|; elsewhere it is no larger. Returns lambda.
- */
+/* Where x_e is not 0, <a_e, r> = lambda w_e x_e / |x_e|; elsewhere no larger. Returns lambda. */
 static double expect_minimum(problem *p) {
     const double lambda = largest(p, p->r);
     for (int64_t e = 0; e < p->n / p->parts; e++) {
@@ -21,8 +20,7 @@ static double expect_minimum(problem *p) {
     return lambda;
 }
 
-/* A problem of some kind: real or complex, weights or none, x >= 0, one or many right-hand sides.
- */
+/* A problem of some kind: real or complex, weights or none, x >= 0, one right-hand side or more. */
 static int draw(problem *p, csrec_setting settings[2]) {
     const int parts = 1 + (int)check_below(&seed, 2);
     const int64_t count = check_below(&seed, 2) ? 1 : 2 + check_below(&seed, 3);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory that may still be taken: the machine, control groups of both versions, limits of the
  * process. Crafted folders stand in for /proc and the mounted groups. */
-#include "check.h"
 
 #include <inttypes.h>
 
@@ -165,9 +164,7 @@ static uint64_t in_use(int field) {
 
 /* In a child, whose end takes the limit away. */
 static bool limit_counts(int resource, int field) {
-    fflush(NULL);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    const pid_t child = check_fork();
     if (child == 0) {
         uint64_t spare = UINT64_C(64) << 20, slack = 1 << 20;
         struct rlimit limit;
@@ -180,9 +177,7 @@ static bool limit_counts(int resource, int field) {
         good &= setrlimit(resource, &limit) == 0 && csrec_memory_available() == 0;
         _exit(good ? 0 : 1);
     }
-    int code;
-    assert_int_equal(waitpid(child, &code, 0), child);
-    return WIFEXITED(code) && WEXITSTATUS(code) == 0;
+    return check_ended(child) == 0;
 }
 
 TEST(limits_of_the_process_count) {

@@ -88,14 +88,9 @@ static csrec_status merge_two(double a, double b, double sigma_a, double sigma_b
                               const double scale[2], int64_t contradictions[2]) {
     int64_t index[] = {7, 2, 4}, other[] = {2, 7, 5};
     double y[] = {a, 10, 0}, z[] = {10, b, 100};
-    csrec_measurement one = {.shape = {1, {9}},
-                             .n = 3,
-                             .channels = 1,
-                             .index = index,
-                             .y = y,
-                             .dtype = CSREC_F64,
-                             .sigma = sigma_a};
-    csrec_measurement two = one, merged = {0};
+    csrec_measurement one = samples_at((csrec_shape){1, {9}}, 3, 1, index, y), merged = {0};
+    one.sigma = sigma_a;
+    csrec_measurement two = one;
     two.index = other, two.y = z, two.sigma = sigma_b;
     if (scale) memcpy(two.scale, scale, sizeof two.scale);
     const csrec_measurement *parts[] = {&one, &two};

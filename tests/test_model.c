@@ -153,12 +153,8 @@ TEST(shapes_must_agree) {
         csrec_shape shape = array->shape;
         shape.dim[shape.dims - 1]++;
         assert_ok(csrec_array_create(array->dtype, &shape, &longer));
-        for (int64_t i = 0; i < longer.count; i++) {
-            if (longer.dtype == CSREC_F64)
-                ((double *)longer.data)[i] = 1.0;
-            else
-                ((int64_t *)longer.data)[i] = 7;
-        }
+        for (int64_t i = 0; i < longer.count; i++)
+            csrec_array_set(&longer, i, longer.dtype == CSREC_F64 ? 1.0 : 7.0);
         csrec_array_clear(array);
         *array = longer;
         check_refused("pca", &p, arrays[a], "");

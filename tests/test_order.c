@@ -109,8 +109,7 @@ static int64_t steps_between(const csrec_shape *shape, const int64_t *index) {
 TEST(hilbert_neighbours_touch) {
     for (int dims = 1; dims <= CSREC_DIMS_MAX; dims++)
         for (int bits = 1; bits * dims <= 16; bits++) {
-            /* a cube, doubled or quadrupled along one axis, with an idle axis where there is room
-             */
+            /* a cube, doubled or quadrupled along one axis, an idle axis where there is room */
             csrec_shape shape = {.dims = dims};
             for (int a = 0; a < dims; a++) shape.dim[a] = INT64_C(1) << bits;
             const uint64_t cube = (uint64_t)1 << bits * dims;

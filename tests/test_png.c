@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_png.c - PNG pictures, read from bytes built by hand; written ones read back and inspected.
- */
+/* test_png.c - PNG pictures, read from bytes built by hand; written ones are read back. */
 #include "io_png.h"
 
 #include "files/png/png.h"

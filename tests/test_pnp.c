@@ -136,8 +136,7 @@ TEST(the_discrepancy_is_met) {
     }
 }
 
-/* u and t of message passing from their formulas with a dense matrix whose first row is the mean.
- */
+/* u and t of message passing by their formulas with a dense matrix whose first row is the mean. */
 TEST(the_messages_are_the_dense_ones) {
     for (int round = 0; round < 20; round++) {
         const int m = 2 + (int)check_below(&seed, ROWS - 1);

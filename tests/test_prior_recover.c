@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recovery with models of kind net: any unit and offset, constants, single samples, tiny pictures.
- */
+/* Recovery by models of kind net: any unit and offset, constants, single samples, tiny pictures. */
 #include "recover/recover.h"
 #include "learn/net/pass.h"
-#include "learn/net/prior.h"
 #include "prior_model.h"
 
 typedef struct sampled {
@@ -38,8 +36,8 @@ static double *recover(const sampled *s, const csrec_model *model, const char *n
     return signal;
 }
 
-/* Values of 1e-9 or 1e9, with offsets, give the same picture to rounding; a power of two exactly.
- */
+/* Values of 1e-9 or 1e9, with offsets, give the same picture but for rounding, powers of two
+ * exactly. */
 TEST(units_and_offsets_do_not_matter) {
     for (int round = 0; round < 4; round++) {
         int channels = round % 2 ? 3 : 1;
@@ -171,8 +169,7 @@ static double share_left(const sampled *s, const csrec_model *model) {
     return after / before;
 }
 
-/* One in 70 draws of the first weights of eight channels leaves more than 0.8, others about 0.45.
- */
+/* One in 70 draws of the first weights of eight channels leaves over 0.8, others about 0.45. */
 TEST(fitting_learns_what_repeats) {
     enum { DRAWS = 4 };
     sampled s = sample(SIDE, SIDE, 1, SIDE * SIDE / 3);

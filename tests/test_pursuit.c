@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Eager against reference pursuit in lock-step, on every instruction set that runs here; residuals
  * against the dense matrix. */
-#include "check.h"
 #include "dense.h"
 #include "problem.h"
 #include "simd.h"
 
 #include "haar/eager.h"
 #include "haar/project.h"
-#include "haar/pursuit.h"
 
 SEED(seed);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_recover_pca.c - recovery by principal components: against the formula solved densely,
  * against the Bayes error, and against Haar pursuit on a family of aligned pictures. */
-#include "check.h"
 #include "linear.h"
 #include "models.h"
 #include "samples.h"

@@ -290,8 +290,7 @@ static void compare_errors(const scene *s, bool network, double sums[2], double 
 }
 
 /* What moves as the guides tell, or as they show; under lamps that change; and where the scene
- * ends, in the middle: the rays of other frames lessen the error, and no frame has much more of it.
- */
+ * ends, in the middle: the rays of other frames lessen the error, and none has much more of it. */
 TEST(frames_help_each_other) {
     for (int way = 0; way < 6; way++) {
         scene s = usual();

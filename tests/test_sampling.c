@@ -4,7 +4,6 @@
 #include "sampling/sampling.h"
 
 #include <omp.h>
-#include <unistd.h>
 
 SEED(seed);
 

@@ -299,8 +299,7 @@ static void add_squares(double squares[4]) {
 }
 
 /* What three frames show together is more than one does: of 20 sessions the third and the fourth
- * had 0.57 of the squares of the first, +- 0.18; the sum of eight is above 0.95 once in 10^7.
- */
+ * had 0.57 of the squares of the first, +- 0.18; that of eight is above 0.95 once in 10^7. */
 TEST(frames_help_each_other) {
     double squares[4] = {0.0};
     for (int round = 0; round < 8; round++) add_squares(squares);

@@ -3,9 +3,6 @@
  * and solver, with the names that there are; a parameter's name may say whose it is. */
 #include "models.h"
 
-#include "method/method.h"
-#include "solver/solver.h"
-
 SEED(seed);
 
 enum { SIDE = 24, N = 150 };
@@ -18,12 +15,7 @@ static csrec_measurement picture(void) {
         y[k] = 100.0 + check_uniform(&seed);
         index_of[k] = k * SIDE * SIDE / N;
     }
-    return (csrec_measurement){.shape = {2, {SIDE, SIDE}},
-                               .n = N,
-                               .channels = 1,
-                               .y = y,
-                               .index = index_of,
-                               .dtype = CSREC_F64};
+    return samples_at((csrec_shape){2, {SIDE, SIDE}}, N, 1, index_of, y);
 }
 
 static csrec_operator *small_matrix(void) {

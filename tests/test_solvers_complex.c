@@ -96,8 +96,7 @@ static void store_columns(problem *p) {
     }
 }
 
-/* kind: dense, callback, sparse or fourier. False: the library is built without Fourier transforms.
- */
+/* kind: dense, callback, sparse or fourier. False: the library has no Fourier transforms. */
 static bool open_problem(problem *p, const char *kind, int64_t m, int64_t n, int64_t k) {
     *p = (problem){.m = m, .n = n, .k = k};
     p->a = check_keep((size_t)(m * n) * sizeof *p->a);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Many right-hand sides on one operator: one at a time, several threads, Batch-OMP, interruptions.
- */
+/* Many right-hand sides on one operator: one at a time, threads, Batch-OMP, interruptions. */
 #include "backends.h"
 #include "solvers.h"
 

@@ -7,8 +7,6 @@
 
 #include <cblas.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/threads.h"
 
@@ -149,25 +147,18 @@ TEST(threads_of_openblas_do_not_matter) {
     openblas_set_num_threads(before);
 }
 
-static int finish(pid_t child) {
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 /* OpenMP's and the linear algebra's threads do not come along. */
 TEST(forked_children_work) {
     OWNED results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
     run(seed, 3, wanted);
     for (int k = 0; k < 3; k++) {
-        pid_t child = fork();
-        assert_true(child >= 0);
+        const pid_t child = check_fork();
         if (child == 0) {
             alarm(SECONDS);
             run(seed, k, found);
             _exit(memcmp(wanted, found, sizeof *wanted) ? 1 : csrec_threads(5) != 1);
         }
-        assert_int_equal(finish(child), 0);
+        assert_int_equal(check_ended(child), 0);
     }
 }
 
@@ -177,13 +168,12 @@ static const char *program;
  * of memory where that may be. OpenMP ends no process, and nothing waits for ever. */
 static void limit(const char *resource, const char *amount, bool may_refuse) {
     const char *text = check_print("%llu", (unsigned long long)seed);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    const pid_t child = check_fork();
     if (child == 0) {
         execl(program, program, resource, amount, text, (char *)NULL);
         _exit(127);
     }
-    int code = finish(child);
+    const int code = check_ended(child);
     if (code && !(may_refuse && code == REFUSED))
         fail_msg("%s %s: exit code %d", resource, amount, code);
 }

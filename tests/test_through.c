@@ -264,13 +264,8 @@ TEST(complex_entries_are_two_channels) {
     int64_t n, *index = draw_some(&seed, SIDE * SIDE, &n);
     double y[2 * N], a[2 * SIDE * SIDE], b[2 * SIDE * SIDE];
     for (int i = 0; i < 2 * N; i++) y[i] = check_normal(&seed);
-    csrec_measurement m = {.shape = {2, {SIDE, SIDE}},
-                           .n = N,
-                           .channels = 1,
-                           .index = index,
-                           .y = y,
-                           .dtype = CSREC_F64,
-                           .is_complex = true};
+    csrec_measurement m = samples_at((csrec_shape){2, {SIDE, SIDE}}, N, 1, index, y);
+    m.is_complex = true;
     csrec_recover_options o = options_on_cpu(NULL, NULL);
     o.method = "frames";
     assert_int_equal(csrec_measurement_signal_values(&m), 2 * SIDE * SIDE);

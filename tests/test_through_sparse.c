@@ -37,8 +37,7 @@ static void find_synthesis(problem *p) {
     }
 }
 
-/* What the operator removes of the basis is 0 but for rounding; a stored matrix takes it as given.
- */
+/* What the operator removes of the basis is 0 but for rounding; a stored matrix has it as given. */
 static void drop_rounding(problem *p) {
     const int64_t n = p->width * p->wide;
     double most = 0.0;

@@ -5,8 +5,7 @@
 
 SEED(seed);
 
-/* What a difference of 12 of 255 between two halves exceeds, and the noise of the measure does not.
- */
+/* What a difference of 12 of 255 between two halves exceeds, and noise of the measure does not. */
 static const double SEAM = 1.3;
 
 static double mean_square(const picture *p, int64_t channel, const double *signal) {

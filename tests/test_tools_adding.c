@@ -106,8 +106,7 @@ TEST(help_has_the_examples) {
     }
 }
 
-/* After one round of an entry without a sample: the mean of the samples beside it, others being 0.
- */
+/* After one round of an entry without a sample: the mean of samples beside it, others being 0. */
 static double mean_beside(const double *from, int64_t i, int64_t height, int64_t width) {
     const int64_t y = i / width, x = i % width;
     double sum = 0.0, count = 0.0;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* csrecover on several inputs, --resume, options that would be ignored, and what a terminal sees.
- */
+/* csrecover on several inputs, --resume, ignored options, and what a terminal sees. */
 #define _XOPEN_SOURCE 700 /* posix_openpt */
 
 #include "tools.h"

@@ -9,8 +9,7 @@ enum { HEIGHT = 70, WIDTH = 60 };
 typedef bool (*is_sampled)(int64_t i, int64_t j);
 
 static bool random_third(int64_t i, int64_t j) {
-    (void)i;
-    (void)j;
+    (void)i, (void)j;
     return check_uniform(&seed) < 0.33;
 }
 

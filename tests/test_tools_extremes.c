@@ -58,4 +58,20 @@ TEST(overshot_floats_are_written_as_doubles) {
     }
 }
 
+/* The signal is written, the map is not, and the line says why. */
+TEST(errors_of_huge_samples_are_refused) {
+    const char *const ways[] = {"a.npz", "a.npz b.npz", "a.npz b.npz --sequence",
+                                "a.npz b.npz --sequence --method gaussian",
+                                "a.npz --sigma poisson:1"};
+    write_samples("a.npz", 1e155, 0.0, CSREC_F64);
+    write_samples("b.npz", 1e155, 0.0, CSREC_F64);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        assert_int_equal(run(check_print("$R %s -o whole/ -u map/", ways[i])), 1);
+        says("err", "a.npz: expected errors: measurement: y has the value");
+        says("err", "beyond 1e150");
+        run_well("test -s whole/a.npy && test ! -e map && rm -r whole");
+        run_line("$R %s -o whole/ --report whole/ && rm -r whole", ways[i]);
+    }
+}
+
 FIXTURE(make_inputs, remove_inputs);

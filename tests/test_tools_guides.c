@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Guides of the tools: what --guide names reaches the measurement, and what is recovered from it.
- */
+/* Guides of the tools: what --guide names reaches the measurement, and what is recovered. */
 #include "tools.h"
 
 /* Plane k of the guides of a measurement is channel c of a picture or array. */

@@ -139,13 +139,8 @@ static void make_light(const char *name) {
         for (int r = 0; r < i % 3 + 1; r++) y[i] -= log(check_uniform(&seed) + 1e-9) / rays[i];
         sum += rays[i];
     }
-    const csrec_measurement m = {.shape = {2, {SIDE, SIDE}},
-                                 .n = N,
-                                 .channels = 1,
-                                 .index = index,
-                                 .y = y,
-                                 .rays = rays,
-                                 .dtype = CSREC_F64};
+    csrec_measurement m = samples_at((csrec_shape){2, {SIDE, SIDE}}, N, 1, index, y);
+    m.rays = rays;
     csrec_error error = {""};
     assert_true(sum == 2304.0);
     assert_ok(csrec_measurement_write(name, &m, false, &error));

@@ -4,6 +4,8 @@
 
 #include <ctype.h>
 
+SEED(seed);
+
 static void skip_space(const char **s) {
     while (isspace((unsigned char)**s)) ++*s;
 }
@@ -90,6 +92,33 @@ TEST(reports) {
     run_well("$R j.npz -o j.png --method frames -v && grep -q iterations err");
     run_well("$R j.npz --info");
     says("out", "61 x 83");
+}
+
+/* A reference in other units is told of, and only that: not one of other values. */
+TEST(units_of_references) {
+    const struct {
+        double times, noise;
+        const char *words;
+    } cases[] = {{1.0, 0.0, NULL},
+                 {0.2, 0.0, NULL},
+                 {1.0 / 255.0, 0.0, "about 255 times smaller"},
+                 {257.0, 0.0, "about 257 times larger"},
+                 {0.0, 9999.0, NULL}};
+    run_well("$S gray.png -o units.npz -r 0.5");
+    CLEARED(csrec_image) image = {.bits = 0};
+    assert_ok(csrec_image_read("gray.png", &image, NULL));
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        CLEARED(csrec_array) other = {0};
+        assert_ok(csrec_array_create(CSREC_F64, &(csrec_shape){2, {61, 83}}, &other));
+        for (int64_t i = 0; i < other.count; i++)
+            csrec_array_set(&other, i,
+                            cases[k].times * csrec_array_value(&image.pixels, i) +
+                                cases[k].noise * check_normal(&seed));
+        assert_ok(csrec_array_write("units.npy", &other, NULL));
+        run_well("$R units.npz --reference units.npy --json");
+        if (cases[k].words) says("out", cases[k].words), says("err", cases[k].words);
+        assert_true(cases[k].words || !strstr(read_text("err"), "units of the samples"));
+    }
 }
 
 /* -h of a tool or command is a screen: at most 40 lines of 80 columns, of which one says where the

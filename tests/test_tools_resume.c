@@ -48,8 +48,7 @@ TEST(what_is_done_is_skipped_whatever_its_date) {
 TEST(what_is_not_whole_is_done_again) {
     make_scans();
     run_well("$R a.npz c.npz v.npz -s 1 -o out2/ && cp -r out2 whole");
-    /* cut; of an interrupted run, with a date that says nothing; of a version before fingerprints
-     */
+    /* cut; of an interrupted run, with a date that says nothing; before fingerprints were */
     run_well("head -c 300 out2/a.png > t && mv t out2/a.png && "
              "sed -i 's/: whole=1;/: whole=0;/' out2/v.npy && touch -d '+1 hour' out2/*");
     expect_done("$R a.npz c.npz v.npz -s 1 -o out2/", 2, 1);

@@ -219,9 +219,7 @@ TEST(a_folder_is_followed) {
             assert_int_equal(system("cp in/f0.npy live/e.npy"), 0); /* too late */
             assert_int_equal(system("kill -TERM $(cat pid)"), 0);
         }
-        int status;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("%s", read_text("err"));
+        if (check_ended(child)) fail_msg("%s", read_text("err"));
         if (by_signal) assert_non_null(strstr(read_text("err"), "left out: live/e.npy"));
         expect_same_frames(&f, "done", "whole");
     }

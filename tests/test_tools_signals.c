@@ -24,8 +24,7 @@ static pid_t start(const char *command) {
         line, sizeof line,
         "S=" TOOL("cssample") "; R=" TOOL("csrecover") "; L=" TOOL("cslearn") "; %s >out 2>err",
         command);
-    pid_t child = fork();
-    assert_true(child >= 0);
+    const pid_t child = check_fork();
     if (child == 0) {
         execl("/bin/sh", "sh", "-c", line, (char *)NULL);
         _exit(99);

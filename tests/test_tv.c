@@ -75,12 +75,8 @@ TEST(no_feasible_step_is_better) {
         double A[M * N], truth[2 * N], y[2 * M], x[2 * N];
         int64_t index[M];
         bench p = {.spec = {.name = "matrix", .m = M, .matrix = A}};
-        p.m = (csrec_measurement){.shape = {2, {H, W}},
-                                  .n = M,
-                                  .channels = C,
-                                  .index = index,
-                                  .y = y,
-                                  .through = &p.spec};
+        p.m = samples_at((csrec_shape){2, {H, W}}, M, C, index, y);
+        p.m.through = &p.spec;
         for (int k = 0; k < M; k++) index[k] = k;
         for (int i = 0; i < M * N; i++) A[i] = check_normal(&seed);
         for (int i = 0; i < C * N; i++) truth[i] = i / C % W < 3 ? 10.0 : 40.0 * (i % C);
@@ -165,8 +161,7 @@ TEST(both_forms_agree) {
     }
 }
 
-/* Far nearer to the truth than the least squares solution; plug and play is in test_pnp_pictures.c.
- */
+/* Far nearer to the truth than least squares; plug and play is in test_pnp_pictures.c. */
 TEST(variation_meets_the_measurements) {
     double truth[ENTRIES], x[ENTRIES], least[ENTRIES], y[ENTRIES / 2];
     int64_t index[ENTRIES / 2];
@@ -249,13 +244,8 @@ TEST(frequencies_vary_no_more_than_slopes_find) {
         OWNED double *A = malloc(2 * MOST * MOST * sizeof *A);
         int64_t all[2 * MOST];
         bench p = {.spec = {.name = "fourier"}}, q = {.spec = {.name = "matrix", .matrix = A}};
-        p.m = (csrec_measurement){.shape = *shape,
-                                  .n = m,
-                                  .channels = 1,
-                                  .index = index,
-                                  .y = unit,
-                                  .is_complex = true,
-                                  .through = &p.spec};
+        p.m = samples_at(*shape, m, 1, index, unit);
+        p.m.is_complex = true, p.m.through = &p.spec;
         for (int64_t j = 0; j < n; j++) {
             double column[2 * MOST], e[MOST] = {0};
             e[j] = 1.0;
@@ -283,13 +273,8 @@ TEST(frequencies_vary_no_more_than_slopes_find) {
         for (int64_t i = 0; i < 2 * m * C; i++) /* parts: rows of their own */
             z[(i / (2 * C) * 2 + i % 2) * C + i / 2 % C] = factor[i / (2 * C) * 2] * y[i];
         q.spec.m = 2 * m;
-        q.m = (csrec_measurement){.shape = *shape,
-                                  .n = 2 * m,
-                                  .channels = C,
-                                  .index = all,
-                                  .y = z,
-                                  .sigma = p.m.sigma,
-                                  .through = &q.spec};
+        q.m = samples_at(*shape, 2 * m, C, all, z);
+        q.m.sigma = p.m.sigma, q.m.through = &q.spec;
         if (round / 4 == 2) p.m.sigma = q.m.sigma = 8.0;
         csrec_recover_report report, other;
         recover(&p, "tv", exact, 2, a, &report);

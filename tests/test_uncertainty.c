@@ -375,6 +375,53 @@ TEST(promises_end) {
     assert_true(promise.unpromised == 1.0 - 8.0 / (double)s.entries && isinf(promise.most));
 }
 
+/* One line for all ways to errors, and pictures are made all the same. */
+TEST(errors_of_huge_samples_are_refused) {
+    enum { EDGE = 16 };
+    const csrec_shape shape = {2, {EDGE, EDGE}};
+    csrec_sampling places = {0};
+    csrec_promise promise;
+    for (int frames = 0; frames < 2; frames++)
+        for (int law = 0; law < 2; law++) {
+            scene s = draw(shape, 1, 0.5, 0.0, "frames");
+            csrec_sequence *film = NULL;
+            csrec_session *session = NULL;
+            s.o.law.log = law ? 0.1 : 0.0;
+            for (int64_t i = 0; i < s.m.n; i++) s.m.y[i] *= 1e150;
+            assert_refused(csrec_uncertainty_promise(&s.m, &s.o, s.truth, NULL, &promise, &told),
+                           CSREC_DATA, "1e150");
+            assert_refused(csrec_uncertainty_density(&s.m, &s.o, s.map, &told), CSREC_DATA,
+                           "1e150");
+            s.o.method = frames ? "beside" : "frames";
+            assert_well(csrec_sequence_create(&s.o, &film, &told));
+            assert_well(csrec_sequence_push(film, &s.m, &told));
+            assert_refused(
+                csrec_sequence_next(film, &(csrec_next_options){.count = 9}, &places, &told),
+                CSREC_DATA, "1e150");
+            csrec_sequence_end(film);
+            assert_refused(csrec_sequence_take(film, s.signal, s.map, NULL, &told), CSREC_DATA,
+                           "1e150");
+            assert_well(csrec_sequence_take(film, s.signal, NULL, NULL, &told));
+            assert_true(fabs(s.signal[s.m.index[0]] / s.m.y[0] - 1.0) < 0.5);
+            csrec_sequence_destroy(film);
+            assert_well(csrec_session_create(
+                &(csrec_session_options){.shape = shape, .recover = &s.o}, &session, &told));
+            for (int k = 0; k <= frames; k++) {
+                if (k > 0) assert_well(csrec_session_frame(session, NULL, &told));
+                assert_well(
+                    csrec_session_add(session, s.m.n, s.m.index, s.m.y, NULL, NULL, NULL, &told));
+            }
+            assert_refused(csrec_session_next(session, &(csrec_session_next_options){.count = 9},
+                                              &places, &told),
+                           CSREC_DATA, "1e150");
+            assert_well(csrec_session_picture(session, s.signal, NULL, &told));
+            assert_true(fabs(s.signal[s.m.index[0]] / s.m.y[0] - 1.0) < 0.5);
+            assert_refused(csrec_session_expected(session, s.map, NULL, &told), CSREC_DATA,
+                           "1e150");
+            csrec_session_destroy(session);
+        }
+}
+
 TEST(wrong_arguments_are_refused) {
     scene s = draw((csrec_shape){2, {16, 16}}, 1, 0.5, 0.0, "none");
     double expected;

@@ -4,9 +4,7 @@
 #include "linear.h"
 #include "models.h"
 
-#include "method/gaussian/gaussian.h"
 #include "method/history.h"
-#include "method/method.h"
 #include "recover/recover.h"
 
 SEED(seed);

@@ -147,10 +147,7 @@ static inline void make_picture(const char *name, int64_t height, int64_t width,
     for (int64_t i = 0; i < image.pixels.count; i++) {
         double white = bits == 16 ? 65535 : 255;
         double value = round(white * pattern_value(plane, i / channels, i % channels));
-        if (bits == 16)
-            ((uint16_t *)image.pixels.data)[i] = (uint16_t)value;
-        else
-            ((uint8_t *)image.pixels.data)[i] = (uint8_t)value;
+        csrec_array_set(&image.pixels, i, value);
         if (transparent) image.alpha[i / channels] = i / channels % 3 != 0;
     }
     assert_ok(csrec_image_write(name, &image, NULL));
@@ -181,11 +178,8 @@ static inline void make_array(const char *name, csrec_shape shape, csrec_dtype d
     CLEARED(csrec_array) array = {0};
     assert_ok(csrec_array_create(dtype, &shape, &array));
     for (int64_t i = 0; i < array.count; i++) {
-        double value = pattern_value(shape, i, 0);
-        if (dtype == CSREC_F32)
-            ((float *)array.data)[i] = (float)value;
-        else
-            ((int32_t *)array.data)[i] = (int32_t)(1000 * value);
+        const double value = pattern_value(shape, i, 0);
+        csrec_array_set(&array, i, dtype == CSREC_F32 ? value : trunc(1000.0 * value));
     }
     assert_ok(csrec_array_write(name, &array, NULL));
 }

@@ -64,7 +64,7 @@ CSREC_API bool csrec_sequence_ready(const csrec_sequence *sequence);
  * NAN where the method expects none. report: NULL, or as of csrec_recover.
  * A frame of which, and of all frames around it in its window, there are no samples is NAN, as is
  * its uncertainty, and report->remark says so; those behind it follow. CSREC_ARGUMENT: none is
- * ready. */
+ * ready; CSREC_DATA: uncertainty of samples beyond 1e150, and the frame is still ready. */
 CSREC_API csrec_status csrec_sequence_take(csrec_sequence *sequence, double *signal,
                                            double *uncertainty, csrec_recover_report *report,
                                            csrec_error *error);

@@ -103,6 +103,13 @@ def _expected(measured: Any, word: str) -> np.ndarray:
     return density
 
 
+def _fit(index: Any, shape: Any) -> bool:
+    """Whether these can be positions in a signal of that shape."""
+    at, extents = np.asarray(index), np.ravel(shape)
+    return (at.ndim == 1 and len(extents) <= 3 and at.dtype.kind in "iu" and extents.dtype.kind in "iu"
+            and bool((extents > 0).all() and (at >= 0).all() and (at < extents.prod(dtype=float)).all()))
+
+
 def path_order(index: Any, shape: Any, *, callback: Optional[Callback] = None,
                progress: Any = None) -> np.ndarray:
     """Positions in the order of a short path, as an instrument would visit them.
@@ -128,6 +135,11 @@ def path_order(index: Any, shape: Any, *, callback: Optional[Callback] = None,
     >>> csrecover.path_order([0, 9, 1, 8], 10).tolist() in ([0, 1, 8, 9], [9, 8, 1, 0])
     True
     """
+    listed = isinstance(shape, (list, np.ndarray))  # as positions are, and shapes seldom
+    if _fit(shape, index) and (listed and isinstance(index, tuple)
+                               or (listed or isinstance(index, tuple)) and not _fit(index, shape)):
+        raise ArgumentError("shape: has positions, and index is a shape that they fit; give "
+                            "path_order(index, shape)")
     found, extents = positions(None, index, shape)
     ordered, error = found.copy(), new_error()
     with Watch(callback, progress) as watch:

@@ -66,6 +66,17 @@ def test_means_of_repeats():
         cs.merge([a, b])
 
 
+def test_swapped_arguments_of_a_path(rng):
+    for shape in ((40,), (6, 9), (4, 5, 6)):
+        found = rng.permutation(int(np.prod(shape)))[:rng.integers(1, 30)]
+        for index in (found, [int(i) for i in found]):
+            assert sorted(cs.path_order(index, shape)) == sorted(found)
+            with pytest.raises(cs.ArgumentError, match=r"shape: .* give path_order\(index, shape\)"):
+                cs.path_order(shape, index)
+    with pytest.raises(cs.DataError, match="element 0 is 54"):
+        cs.path_order([54], (6, 9))
+
+
 def test_mistakes(rng):
     mask = rng.random((10, 10)) < 0.5
     with pytest.raises(cs.ArgumentError, match="count 101"):

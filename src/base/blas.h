@@ -3,8 +3,7 @@
  *
  * OpenBLAS splits products by the number of its threads, which rounds them differently, and waits
  * for ever if it finds no memory for its buffers. Calls of it that may use either stand between
- * begin and end.
- */
+ * begin and end. */
 #pragma once
 
 /* Until `end`, OpenBLAS runs on the calling thread only. Returns how many threads may call it at

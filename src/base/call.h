@@ -4,8 +4,7 @@
  * Any thread of the call reports. Only the thread that made the call runs the callback, and it
  * holds no lock then: a callback may call the library, and no call waits for the callback of
  * another. Where the calling thread has nothing left to do, it reports for the others while it
- * waits for them.
- */
+ * waits for them. */
 #pragma once
 
 #include <pthread.h>

@@ -20,6 +20,9 @@ CSREC_C_BEGIN
 csrec_status csrec_fail(csrec_error *error, csrec_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same of CSREC_MEMORY: "out of memory", of what has a name, else NULL. */
+csrec_status csrec_memory_fail(csrec_error *error, const char *name);
+
 /* The words of a failure: its own, or those of its status, for failures deep in an engine that have
  * none. */
 static inline const char *csrec_words_of(csrec_status status, const csrec_error *error) {

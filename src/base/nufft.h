@@ -23,8 +23,7 @@ typedef struct csrec_nufft csrec_nufft;
 
 /* k [m][dims], of a shape of 2 or 3 axes: frequencies in cycles per field of view, with the
  * signal's axes; entry 0 of the signal is at extent / 2. CSREC_MEMORY; CSREC_UNSUPPORTED: no
- * FINUFFT. Sums are in one order, as each transform takes one thread; threads may share an object.
- */
+ * FINUFFT. Sums are in one order, as a transform takes one thread; threads may share an object. */
 csrec_status csrec_nufft_create(const csrec_shape *shape, int64_t m, const double *k,
                                 double precision, csrec_nufft **nufft);
 void csrec_nufft_destroy(csrec_nufft *nufft);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shape.c - extents of N-d arrays. */
 #include "base/unravel.h"
-#include "csrec/array.h"
 
 #include <string.h>
 

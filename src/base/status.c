@@ -36,6 +36,10 @@ csrec_status csrec_fail(csrec_error *error, csrec_status status, const char *for
     return status;
 }
 
+csrec_status csrec_memory_fail(csrec_error *error, const char *name) {
+    return csrec_fail(error, CSREC_MEMORY, "%s%sout of memory", name ? name : "", name ? ": " : "");
+}
+
 const char *csrec_range_text(double least, double most, char text[CSREC_RANGE_ROOM]) {
     const bool begins = least > -9e15, ends = most < 9e15; /* counts end there, too */
     if (begins && ends)

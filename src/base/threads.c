@@ -39,8 +39,7 @@ static void *pass(void *gate) {
     return NULL;
 }
 
-/* Bytes of OMP_STACKSIZE, as GCC's library reads it; 0: not given, or nothing that it would take.
- */
+/* Bytes of OMP_STACKSIZE, as GCC's library reads it; 0: not given, or nothing that it takes. */
 static size_t stack_bytes(void) {
     static const char units[] = "BKMG";
     const char *text = getenv("OMP_STACKSIZE");

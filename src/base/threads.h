@@ -2,8 +2,7 @@
 /* threads.h - number of threads for an interface's `threads`.
  *
  * GCC's OpenMP library ends the process if it cannot start a thread, and waits for ever in a
- * forked child for the threads of its parent. So every parallel region calls this first.
- */
+ * forked child for the threads of its parent. So every parallel region calls this first. */
 #pragma once
 
 #include <stdint.h>
@@ -16,6 +15,5 @@ int csrec_threads_wanted(int asked);
  * parallel region and in a forked process. Results do not depend on it. */
 int csrec_threads(int asked);
 
-/* The same for a loop over `items` that takes a few operations each: 1 where one thread is as fast.
- */
+/* The same for a loop over `items` of few operations each: 1 where one thread is as fast. */
 int csrec_threads_for(int64_t items, int asked);

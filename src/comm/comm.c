@@ -62,8 +62,7 @@ static csrec_status post_all(csrec_comm *t, head h, const void *data, size_t byt
     return status;
 }
 
-/* Items for one claim: an eighth of equal shares of what is left, so that the last ones are small.
- */
+/* Items for one claim: an eighth of equal shares of what is left, so that the last are small. */
 static head take_items(csrec_comm *t, int64_t total, int64_t most) {
     int64_t left = total - t->next, share = left / (8 * t->calls.size);
     int64_t count = share < 1 ? 1 : share;
@@ -222,7 +221,7 @@ csrec_status csrec_comm_create(const csrec_comm_calls *calls, csrec_comm **comm,
         free(t);
         free(part);
         calls->close(calls->context);
-        return csrec_fail(error, CSREC_MEMORY, "out of memory");
+        return csrec_memory_fail(error, NULL);
     }
     *t = (csrec_comm){.calls = *calls, .part = part};
     t->end = &t->inbox;

@@ -253,8 +253,7 @@ csrec_status csrec_conv2d_workspace(const csrec_conv2d *conv, size_t *forward, s
     return CSREC_OK;
 }
 
-/* The settings that the layout depends on; padding shifts the remainders of the transposed product.
- */
+/* What the layout depends on; padding shifts the remainders of the transposed product. */
 static bool fits(const csrec_conv2d_weights *weights, const csrec_conv *g) {
     csrec_conv own = csrec_conv2d_geometry(&weights->conv, g->out + 1);
     bool same = own.channels_in == g->channels_in && own.channels_out == g->channels_out;

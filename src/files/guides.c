@@ -86,7 +86,7 @@ csrec_status csrec_guides_take(csrec_measurement *m, const char *file, const cha
     settle(own, entries * planes, values);
     if (!is_known(entries, planes, values)) return CSREC_OK;
     if (is_frame(m, shape)) all = repeat(m->shape.dim[0], entries * planes, values);
-    if (!all) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", file);
+    if (!all) return csrec_memory_fail(error, file);
     csrec_status status = csrec_guides_add(m, own, planes, all, &why);
     if (all != values) free(all);
     return status ? csrec_fail(error, status, "%s: %s", file, why.text) : CSREC_OK;
@@ -123,7 +123,7 @@ static csrec_status take_image(csrec_measurement *m, const char *file, const cha
     csrec_status status = arrange(m, file, image, &shape, &planes, error);
     const int64_t count = image->pixels.count;
     double *values = status ? NULL : malloc((size_t)(count + !count) * sizeof *values);
-    if (!status && !values) status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", file);
+    if (!status && !values) status = csrec_memory_fail(error, file);
     for (int64_t i = 0; i < count && !status; i++) {
         const bool known = !image->alpha || image->alpha[image->by_channel ? i : i / planes];
         values[i] = known ? csrec_array_value(&image->pixels, i) : NAN;

@@ -54,7 +54,7 @@ static csrec_status read_all(gzFile file, csrec_input *input, csrec_error *error
     int got, reason = Z_OK;
     csrec_status status = CSREC_OK;
     input->owned = malloc(room);
-    if (!input->owned) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    if (!input->owned) return csrec_memory_fail(error, input->name);
     while (!status && (got = gzread(file, input->owned + input->size,
                                     (unsigned)fmin((double)(room - input->size), 1e9))) > 0) {
         input->size += (size_t)got;
@@ -62,8 +62,7 @@ static csrec_status read_all(gzFile file, csrec_input *input, csrec_error *error
         status = csrec_memory_check(room, 1, input->name, error);
         uint8_t *grown = status ? NULL : realloc(input->owned, room *= 2);
         if (grown) input->owned = grown;
-        if (!status && !grown)
-            status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+        if (!status && !grown) status = csrec_memory_fail(error, input->name);
     }
     gzerror(file, &reason);
     if (status) return status;
@@ -80,9 +79,8 @@ static csrec_status read_all(gzFile file, csrec_input *input, csrec_error *error
 static csrec_status slurp(FILE *file, csrec_input *input, csrec_error *error) {
     const int fd = dup(fileno(file));
     gzFile packed = fd < 0 ? NULL : gzdopen(fd, "rb");
-    csrec_status status = packed
-                              ? read_all(packed, input, error)
-                              : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    csrec_status status =
+        packed ? read_all(packed, input, error) : csrec_memory_fail(error, input->name);
     if (packed) gzclose(packed);
     if (!packed && fd >= 0) close(fd);
     if (status) free(input->owned);
@@ -181,7 +179,7 @@ csrec_status csrec_input_load(csrec_input *input, csrec_error *error) {
     if (input->bytes) return CSREC_OK;
     CSREC_TRY(csrec_memory_check(input->size, 1, input->name, error));
     uint8_t *bytes = malloc((size_t)input->size + 1);
-    if (!bytes) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    if (!bytes) return csrec_memory_fail(error, input->name);
     csrec_reader reader = csrec_input_reader(input);
     csrec_status status = csrec_reader_take(&reader, bytes, input->size, input->name, error);
     if (status) {
@@ -385,7 +383,7 @@ csrec_status csrec_file_checksum(const char *path, uint64_t *bytes, uint32_t *cr
     int fd = open_regular(path, &status, error);
     if (status) return status;
     uint8_t *buffer = malloc(TAIL);
-    if (!buffer) status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    if (!buffer) status = csrec_memory_fail(error, path);
     uLong sum = crc32(0, NULL, 0);
     ssize_t got = 0;
     for (*bytes = 0; buffer && (got = read(fd, buffer, TAIL)) > 0; *bytes += (uint64_t)got)

@@ -28,7 +28,7 @@ csrec_status csrec_kspace_begin(csrec_input *input, csrec_shape shape, int64_t c
         return csrec_fail(error, CSREC_DATA, "%s: has %d axes; k-space of 1 to 3 is recovered",
                           input->name, m->shape.dims);
     m->through = calloc(1, sizeof *m->through);
-    if (!m->through) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    if (!m->through) return csrec_memory_fail(error, input->name);
     m->through->name = "fourier";
     m->through->complex_signal = m->through->centred = true;
     m->through->norm = "ortho";
@@ -62,7 +62,7 @@ csrec_status csrec_kspace_follow(csrec_input *input, csrec_shape shape, const fl
                           "build it with -DCSREC_FINUFFT=ON, or grid k-space by bart nufft -i",
                           input->name);
     double *k = calloc((size_t)points * (size_t)m->shape.dims, sizeof *k);
-    if (!k) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    if (!k) return csrec_memory_fail(error, input->name);
     m->through->name = "nufft";
     m->through->centred = false;
     m->through->trajectory = k;
@@ -129,7 +129,7 @@ static csrec_status read_maps(csrec_input *input, const char *path, csrec_measur
         return csrec_fail(error, CSREC_DATA,
                           "%s: is no map of %lld coils for %s; give [coils, axes of the picture]",
                           path, (long long)coils, input->name);
-    if (!maps) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    if (!maps) return csrec_memory_fail(error, path);
     if (first > 1 && seen.dim[0] > 1)
         csrec_input_note(input, "of %lld sets of maps the first is used", (long long)seen.dim[0]);
     free((void *)(uintptr_t)m->through->coils);
@@ -152,7 +152,7 @@ static csrec_status estimate(csrec_input *input, bool maps, csrec_measurement *m
     spec.coils = NULL;
     plain.through = &spec;
     double *made = maps ? malloc(2 * (size_t)(entries * m->channels) * sizeof *made) : NULL;
-    if (maps && !made) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    if (maps && !made) return csrec_memory_fail(error, input->name);
     csrec_status status = csrec_coils_estimate(&plain, NULL, made, &sigma, &why);
     if (status && maps) {
         free(made);
@@ -220,7 +220,7 @@ static csrec_status read_noise(csrec_input *input, const char *path, int64_t coi
     if (!read || !C) {
         free(read);
         free(C);
-        return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+        return csrec_memory_fail(error, path);
     }
     if (n == coils && is_hermitian(coils, read))
         memcpy(C, read, 2 * (size_t)(n * n) * sizeof *C);

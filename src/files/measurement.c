@@ -62,7 +62,7 @@ static csrec_status take_mask(const csrec_image *mask, const csrec_read_options 
     bool any = options->slab.count > 0;
     known->by_channel = each > 1;
     known->at = calloc((size_t)(size * each), 1);
-    if (!known->at) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    if (!known->at) return csrec_memory_fail(error, name);
     for (int64_t i = 0; i < size * own; i++) {
         const int64_t to = each > 1 ? i : i / own;
         if (mask->alpha && !mask->alpha[mask->by_channel ? i : i / own]) continue;
@@ -216,7 +216,7 @@ static csrec_status number_blocks(whole_signal *s, const char *name, int64_t *n,
     const int64_t blocks = blocks_of(s);
     *n = 0;
     s->before = malloc((size_t)blocks * sizeof *s->before);
-    if (!s->before) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    if (!s->before) return csrec_memory_fail(error, name);
 #pragma omp parallel for schedule(static) num_threads(csrec_threads_for(s->entries, 0))
     for (int64_t b = 0; b < blocks; b++) {
         s->before[b] = 0;
@@ -267,7 +267,7 @@ static csrec_status take_samples(const whole_signal *s, const char *name, csrec_
     CSREC_TRY(csrec_measurement_allocate(m, name, error));
     if (s->rays && csrec_each_allocate(true, false, m)) {
         csrec_measurement_clear(m);
-        return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+        return csrec_memory_fail(error, name);
     }
 #pragma omp parallel for schedule(static) num_threads(csrec_threads_for(s->entries, 0))
     for (int64_t b = 0; b < blocks_of(s); b++)
@@ -307,7 +307,7 @@ static csrec_status find_known(whole_signal *s, const char *name, const csrec_me
     known->by_channel = image->alpha && image->by_channel;
     const size_t count = (size_t)(s->entries * (known->by_channel ? s->channels : 1));
     known->at = malloc(count);
-    if (!known->at) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    if (!known->at) return csrec_memory_fail(error, name);
     if (image->alpha)
         memcpy(known->at, image->alpha, count);
     else

@@ -53,7 +53,7 @@ static csrec_status files_stage(csrec_files *files, const csrec_staged *staged,
     }
     if (!name || files->n == files->room) {
         free(name);
-        return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", staged->name);
+        return csrec_memory_fail(error, staged->name);
     }
     files->staged[files->n] = *staged;
     files->staged[files->n++].name = name;
@@ -238,7 +238,7 @@ csrec_status csrec_output_append_fingerprint(csrec_output *output, csrec_error *
     const char *text = csrec_output_fingerprint(output);
     if (!text) return CSREC_OK;
     char *line = csrec_fingerprint_line(text, 1);
-    if (!line) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
+    if (!line) return csrec_memory_fail(error, output->name);
     csrec_status status = fseeko(output->file, 0, SEEK_END)
                               ? csrec_output_failed(output->name, error)
                               : csrec_output_write(output, line, strlen(line), error);

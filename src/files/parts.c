@@ -31,7 +31,7 @@ csrec_status csrec_frame_create(size_t head_bytes, size_t tail_bytes, const char
     *frame = (csrec_frame){malloc(head_bytes + 1), malloc(tail_bytes + 1), head_bytes, tail_bytes};
     if (frame->head && frame->tail) return CSREC_OK;
     csrec_frame_clear(frame);
-    return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    return csrec_memory_fail(error, name);
 }
 
 /* crc: NULL, or that of the bytes so far. */
@@ -47,7 +47,7 @@ static csrec_status write_slabs(csrec_output *output, const csrec_array *pixels,
     size_t row = (size_t)(pixels->count / rows) * csrec_dtype_size(pixels->dtype);
     int64_t count = row < SLAB ? (int64_t)(SLAB / row) : 1;
     void *part = malloc((size_t)(count < rows ? count : rows) * row);
-    if (!part) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
+    if (!part) return csrec_memory_fail(error, output->name);
     csrec_status status = CSREC_OK;
     for (int64_t first = 0; first < rows && !status; first += count) {
         csrec_slab slab = {first, rows - first < count ? rows - first : count};

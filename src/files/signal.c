@@ -37,7 +37,7 @@ csrec_status csrec_image_turn(csrec_image *image, bool first, const char *name,
     const bool done =
         transpose(&image->pixels.data, rows, columns, bytes) && transpose(&known, rows, columns, 1);
     image->alpha = known;
-    if (!done) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    if (!done) return csrec_memory_fail(error, name);
     memmove(shape->dim + first, shape->dim + !first, (size_t)last * sizeof *shape->dim);
     shape->dim[first ? 0 : last] = channels;
     if (image->time) image->time = first ? image->time % (last + 1) + 1 : image->time - 1;
@@ -238,7 +238,7 @@ csrec_status csrec_slab_file_open(const char *path, const csrec_read_options *op
     if (!csrec_path_is_regular(path))
         return csrec_fail(error, CSREC_UNSUPPORTED, "%s: is no regular file", path);
     csrec_slab_file *made = calloc(1, sizeof *made + length);
-    if (!made) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    if (!made) return csrec_memory_fail(error, path);
     memcpy(made->path, path, length);
     if (options) made->options = *options;
     made->options.slab = (csrec_slab){0, 0};

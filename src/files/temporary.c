@@ -175,7 +175,7 @@ csrec_status csrec_file_lock_take(const char *path, csrec_file_lock **lock, csre
     if (!target && errno != ENOMEM) return csrec_output_failed(path, error);
     csrec_file_lock *made = target ? lock_beside(target) : NULL;
     free(target);
-    if (!made) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    if (!made) return csrec_memory_fail(error, path);
     for (int attempt = 0; again && attempt < 10; attempt++) {
         if (attempt) nanosleep(&nap, NULL);
         status = try_lock(made, path, &again, error);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gram_simd.h - sums and products of columns, a template over instruction sets (cmake/simd.cmake).
- */
+/* gram_simd.h - sums and products of columns, a template of instruction sets (cmake/simd.cmake). */
 #include "learn/gram.h"
 
 #include <string.h>

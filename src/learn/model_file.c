@@ -64,7 +64,7 @@ static csrec_status read_floats(const csrec_npz *npz, const char *name, int64_t 
                             "model again",
                             member.name, (long long)member.header.count, (long long)count);
     else if (!*values)
-        status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", member.name);
+        status = csrec_memory_fail(error, member.name);
     else
         status = csrec_npy_values_f32(&member.reader, &member.header, member.name, *values, error);
     return csrec_npz_end(&member, status, error);
@@ -119,7 +119,7 @@ static csrec_status read_array(const csrec_npz *npz, const csrec_model_field *fi
     if (member.header.count != array->count)
         return csrec_npz_end(&member, csrec_npz_changed(&member, error), error);
     array->data = csrec_memory_allocate((size_t)array->count * csrec_dtype_size(field->dtype));
-    if (!array->data) status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", member.name);
+    if (!array->data) status = csrec_memory_fail(error, member.name);
     csrec_reader *reader = &member.reader;
     const csrec_npy_header *header = &member.header;
     if (!status && field->dtype == CSREC_F32)
@@ -160,7 +160,7 @@ static csrec_status read_all(const csrec_npz *npz, csrec_model *model, csrec_err
         if (!csrec_npz_has(npz, name)) continue;
         status = read_text(npz, name, text, error);
         if (!status && csrec_model_set_text(model, name, text))
-            status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", npz->name);
+            status = csrec_memory_fail(error, npz->name);
     }
     return status ? status : csrec_model_check(model, npz->name, error);
 }
@@ -170,8 +170,8 @@ csrec_status csrec_model_read(const char *path, csrec_model **model, csrec_error
     csrec_npz npz;
     CSREC_TRY(csrec_input_open(path, &input, error));
     csrec_model *m = calloc(1, sizeof *m);
-    csrec_status status = m ? csrec_npz_open(&input, &npz, error)
-                            : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input.name);
+    csrec_status status =
+        m ? csrec_npz_open(&input, &npz, error) : csrec_memory_fail(error, input.name);
     if (status == CSREC_FORMAT)
         csrec_fail(error, status,
                    "%s: is not a complete zip archive, so it is not a model; make one with cslearn",
@@ -237,7 +237,7 @@ csrec_status csrec_files_add_model(csrec_files *files, const char *path, const c
     for (int f = 0; f < CSREC_MODEL_FIELDS && model->type->fields[f].name && complete; f++)
         if (model->arrays[f].data) complete = field_of_array(model, f, &halves, &fields[count++]);
     csrec_status status = complete ? csrec_npz_add(files, path, count, fields, false, error)
-                                   : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+                                   : csrec_memory_fail(error, path);
     free(halves);
     free(rooms);
     return status;

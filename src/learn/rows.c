@@ -96,8 +96,7 @@ static csrec_status begin(csrec_rows *rows, csrec_error *error) {
     rows->header.fortran = false;
     if (rows->header.dtype != CSREC_F32) {
         rows->buffer = malloc(PIECE * sizeof *rows->buffer);
-        if (!rows->buffer)
-            return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", rows->input.name);
+        if (!rows->buffer) return csrec_memory_fail(error, rows->input.name);
     }
     return CSREC_OK;
 }
@@ -105,7 +104,7 @@ static csrec_status begin(csrec_rows *rows, csrec_error *error) {
 csrec_status csrec_rows_open(const char *path, csrec_rows **rows, csrec_data *data,
                              csrec_shape *row, csrec_error *error) {
     csrec_rows *r = calloc(1, sizeof *r);
-    if (!r) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    if (!r) return csrec_memory_fail(error, path);
     csrec_status status = csrec_input_open(path, &r->input, error);
     if (!status) status = begin(r, error);
     if (status) {

@@ -51,7 +51,7 @@ csrec_status csrec_statistics_create(int64_t n, int threads, csrec_statistics **
     }
     if (!s || !s->mean) {
         csrec_statistics_destroy(s);
-        return csrec_fail(error, CSREC_MEMORY, "out of memory");
+        return csrec_memory_fail(error, NULL);
     }
     *statistics = s;
     return CSREC_OK;

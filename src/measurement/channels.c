@@ -50,7 +50,7 @@ static csrec_status find(const csrec_measurement *m, bool even, csrec_groups *g,
     CSREC_ZEROS(pool, g->count, C);
     CSREC_TAKE(pool, g->channel, C);
     CSREC_TAKE(pool, g->first, C + 1);
-    if (pool->lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (pool->lacks) return csrec_memory_fail(error, NULL);
     if (!even) {
         for (int64_t k = 0; k < g->m->n; k++)
             for (int64_t c = 0; c < C; c++) g->count[c] += !isnan(g->m->y[k * C + c]);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* channels.h - channels that are measured at positions of their own: where one is not, it is NaN in
- * y. Channels that are measured at the same positions make a group, which is an even measurement.
- */
+ * y. Channels that are measured at the same positions make a group, an even measurement. */
 #pragma once
 
 #include "base/error.h"

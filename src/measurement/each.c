@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/sort.h"
 #include "base/threads.h"
 #include "measurement/measurement.h"

@@ -9,8 +9,7 @@
 csrec_guides *csrec_guides_create(int64_t n, int64_t entries);
 void csrec_guides_destroy(csrec_guides *guides);
 
-/* The planes of a box of a signal of so many axes: [at, at + extent) of each. NULL: out of memory.
- */
+/* The planes of a box of a signal of so many axes: [at, at + extent). NULL: out of memory. */
 csrec_guides *csrec_guides_crop(const csrec_guides *guides, const csrec_shape *shape,
                                 const int64_t *at, const csrec_shape *extent);
 

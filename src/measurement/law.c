@@ -144,7 +144,7 @@ csrec_status csrec_values_floor(int64_t n, const double *values, double *floor,
                                 csrec_error *error) {
     int64_t kept;
     double *v = sorted_of(n, values, &kept);
-    if (!v) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!v) return csrec_memory_fail(error, NULL);
     *floor = kept ? fmax(v[kept / 100], 0x1p-23 * v[kept - 1]) : 0.0;
     free(v);
     return CSREC_OK;
@@ -153,7 +153,7 @@ csrec_status csrec_values_floor(int64_t n, const double *values, double *floor,
 csrec_status csrec_values_step(int64_t n, const double *values, double *step, csrec_error *error) {
     int64_t kept;
     double *v = sorted_of(n, values, &kept), last = 0.0, gap = INFINITY;
-    if (!v) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!v) return csrec_memory_fail(error, NULL);
     for (int64_t i = 0; i < kept; last = v[i++])
         if (v[i] > last) gap = fmin(gap, v[i] - last);
     *step = last / round(last / gap); /* of float32 samples a gap is less exact */
@@ -169,15 +169,14 @@ static csrec_status find_log(const csrec_measurement *m, double *log, csrec_erro
     const csrec_noise_law one = {.log = 1.0};
     csrec_measurement changed = *m;
     double floor;
-    csrec_status status = csrec_values_floor(values, m->y, &floor, error);
-    if (status) return status;
+    CSREC_TRY(csrec_values_floor(values, m->y, &floor, error));
     changed.y = malloc((size_t)values * sizeof *changed.y);
-    if (!changed.y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!changed.y) return csrec_memory_fail(error, NULL);
     for (int64_t i = 0; i < values; i++)
         changed.y[i] = csrec_law_into(&one, CSREC_LAW_FLOOR * floor, m->y[i]);
     csrec_noise_bin
         bin[CSREC_NOISE_BINS]; /* differs: of the brightest, floor tells nothing there */
-    status = csrec_noise_look(&changed, bin, log, error);
+    csrec_status status = csrec_noise_look(&changed, bin, log, error);
     if (!status && isnan(*log)) *log = sqrt(bin[CSREC_NOISE_BINS - 1].variance);
     free(changed.y);
     *log *= 1.0 + 0.12 * *log * *log; /* of gamma noise, by its long tail, less is found */

@@ -3,11 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "measurement/through.h"
 #include "base/sort.h"
-#include "base/pool.h"
 #include "measurement/each.h"
 #include "measurement/guides.h"
 #include "measurement/measurement.h"
@@ -251,7 +249,7 @@ csrec_status csrec_measurement_allocate(csrec_measurement *m, const char *name,
     m->y = malloc(room * (size_t)values * sizeof *m->y);
     if (m->index && m->y) return CSREC_OK;
     csrec_measurement_clear(m);
-    return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    return csrec_memory_fail(error, name);
 }
 
 void csrec_measurement_clear(csrec_measurement *measurement) {

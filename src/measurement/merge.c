@@ -4,9 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/sort.h"
-#include "base/pool.h"
 #include "measurement/each.h"
 #include "measurement/guides.h"
 #include "measurement/measurement.h"
@@ -126,8 +124,7 @@ static bool contradict(const merge *s, value a, value b) {
     return false;
 }
 
-/* The smallest sigma of the samples from .. to - 1; 0 if one has none, or if there is one sample.
- */
+/* The smallest sigma of the samples from .. to - 1; 0 if one has none, or of one sample. */
 static double least_sigma(const merge *s, int64_t from, int64_t to, int64_t channel) {
     double least = noise_of(value_of(s, s->sample[from]), channel);
     for (int64_t i = from + 1; i < to; i++)

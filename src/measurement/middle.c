@@ -135,7 +135,7 @@ csrec_status csrec_measurement_to_middles(csrec_measurement *m, const double *of
         return csrec_fail(error, CSREC_ARGUMENT, "values are moved along at most three axes");
     j.y = malloc((size_t)(m->n * j.values) * sizeof *j.y);
     csrec_status status = csrec_nearby_create(m, 1, &j.nearby, error);
-    if (!status && !j.y) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!status && !j.y) status = csrec_memory_fail(error, NULL);
     const int64_t n = status ? 0 : m->n;
 #pragma omp parallel for firstprivate(j) reduction(max : most) num_threads(csrec_threads_for(n, 0))
     for (int64_t r = 0; r < n; r++) most = fmax(most, move(&j, r));

@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "csrec/recover.h"
 #include "base/threads.h"
 #include "measurement/law.h"
 #include "measurement/measurement.h"
@@ -403,10 +402,9 @@ static csrec_status add_group(void *context, const csrec_groups *groups, int64_t
 static csrec_status estimate(const csrec_measurement *m, bool likely, csrec_noise_bin *bin,
                              double *sigma, csrec_error *error) {
     csrec_error few = {""};
-    csrec_status status = csrec_measurement_check_points(m, "measurement", error);
-    if (status) return status;
+    CSREC_TRY(csrec_measurement_check_points(m, "measurement", error));
     noise_sum sum = {.likely = likely, .unit = unit_of(m), .bin = bin};
-    status = csrec_groups_each(m, add_group, &sum, &few);
+    csrec_status status = csrec_groups_each(m, add_group, &sum, &few);
     if (!status && sum.values == 0.0 && !likely) status = CSREC_DATA;
     if (status) return csrec_fail(error, status, "%s", few.text);
     if (sum.high > 0.0 && !likely && !bin)

@@ -192,7 +192,7 @@ static csrec_status mark_fireflies(const csrec_measurement *m, int threads, uint
     lit.rays = malloc((size_t)m->n * sizeof *lit.rays);
     for (int64_t i = 0; i < m->n && lit.rays; i++) lit.rays[i] = 1.0;
     csrec_status status = bright && lit.rays ? csrec_fireflies_find(&lit, threads, bright, error)
-                                             : csrec_fail(error, CSREC_MEMORY, "out of memory");
+                                             : csrec_memory_fail(error, NULL);
     if (!status && 500 * count_marks(m->n, bright, 1) <= m->n)
         for (int64_t i = 0; i < m->n; i++) mark[i] |= bright[i] ? IS_SURE : 0;
     free(lit.rays);

@@ -258,8 +258,7 @@ static csrec_history_step sum_up(const csrec_history *h, csrec_record *const *re
     }
     double values = (double)(h->entries * h->measurement->channels);
     double peak = csrec_in_unit(h->peak, records[0]->scale);
-    /* Finite even if a model is so far from the samples that the quotient of the squares overflows.
-     */
+    /* Finite even if a model is so far off that the quotient of the squares overflows. */
     double square = whole > 0.0 ? energy / whole : 0.0;
     return (csrec_history_step){
         iteration, (square <= DBL_MAX ? sqrt(square) : fmin(sqrt(energy) / sqrt(whole), DBL_MAX)),

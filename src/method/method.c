@@ -102,8 +102,7 @@ csrec_status csrec_method_run(const csrec_method_type *method, const csrec_recov
     return csrec_words_end(status, "method", method->info.name, error);
 }
 
-/* As tv: of a method that keeps several copies of the signal and goes over it some hundred times.
- */
+/* As tv: of a method that keeps several copies of the signal and takes some hundred steps. */
 csrec_need csrec_method_need(const csrec_method_type *method, const csrec_task *task) {
     const double signal = csrec_signal_bytes(task);
     if (method->need) return method->need(task);
@@ -266,8 +265,7 @@ static csrec_status check_taken(const csrec_method_type *method, unsigned bits,
                       method->info.name, first_word(wrong), takers);
 }
 
-/* If the kind of the model is not known yet, some method with models must take all given options.
- */
+/* If the kind of model is not known yet, some method with models must take all given options. */
 static csrec_status check_some_model(unsigned bits, csrec_error *error) {
     const csrec_method_type *last = NULL;
     for (int i = 0; i < TYPES; i++) {
@@ -356,8 +354,7 @@ csrec_status csrec_method_resolve(const csrec_measurement *measurement,
     return status;
 }
 
-/* ------------------------------------------------------------------ recoveries inside a recovery
- */
+/* ------------------------------------------------------------ recoveries inside a recovery */
 
 void csrec_recover_defaults(csrec_recover_options *options) {
     *options = (csrec_recover_options){.columns = CSREC_COLUMNS_UNSET,

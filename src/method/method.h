@@ -234,8 +234,7 @@ double csrec_tones_unit(const csrec_measurement *measurement, const csrec_whole 
                         double *middle);
 
 /* Powers of two that make ranges of unlike channels alike, unit [channels]: value = unit * what is
- * alike. 1 where ranges are alike, and where a sigma or a scale is one for all. true: not all
- * are 1.
+ * alike. 1 where ranges are alike, and where a sigma or scale is one for all. true: some are not.
  */
 bool csrec_units_of(const csrec_measurement *measurement, const csrec_whole *whole, double *unit);
 

@@ -93,8 +93,7 @@ csrec_need csrec_products_need(const csrec_task *task) {
 
 void csrec_products_complete(const csrec_measurement *measurement, bool atoms,
                              csrec_recover_options *options) {
-    (void)measurement;
-    (void)atoms;
+    (void)measurement, (void)atoms;
     if (options->solve.stop.epsilon == CSREC_EPSILON_UNSET) options->solve.stop.epsilon = 0.0;
 }
 

@@ -12,7 +12,7 @@
 
 static csrec_status allocate(int64_t channels, csrec_whole *whole, csrec_error *error) {
     whole->least = malloc(2 * (size_t)channels * sizeof *whole->least);
-    if (!whole->least) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!whole->least) return csrec_memory_fail(error, NULL);
     whole->most = whole->least + channels;
     return CSREC_OK;
 }
@@ -65,8 +65,7 @@ double csrec_tones_unit(const csrec_measurement *m, const csrec_whole *whole, do
         farthest = fmax(farthest, fabs(own));
         if (middle) middle[c] = own;
     }
-    /* Half of white less black: by the scale, unless values, of half range `half`, go far beyond.
-     */
+    /* Half of white less black: by the scale, unless values, of half range `half`, exceed it. */
     double given = fabs(m->scale[1] / 2 - m->scale[0] / 2);
     double unit = (isfinite(given) && given >= half / 8 ? given : half) / 127.5;
     /* Equal samples may be any number of tones from black; the number must be finite in a float. */
@@ -88,7 +87,7 @@ csrec_status csrec_recover_in_tones(const csrec_recovery *recovery, csrec_recove
     const double *y = m.y;
     csrec_whole whole;
     m.y = malloc((size_t)(m.n * m.channels) * sizeof *m.y);
-    if (!m.y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!m.y) return csrec_memory_fail(error, NULL);
     for (int64_t i = 0; i < m.n * m.channels; i++) m.y[i] = tones(job, i % m.channels, y[i]);
     m.sigma = sigma;
     m.scale[0] = 0.0;

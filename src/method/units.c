@@ -4,7 +4,6 @@
  * round nothing. */
 #include <math.h>
 
-#include "base/pool.h"
 #include "method/method.h"
 #include "measurement/each.h"
 
@@ -83,7 +82,7 @@ static csrec_status begin(const csrec_recovery *r, mapped *to, csrec_error *erro
     to->options.history = NULL; /* it has the result alone */
     to->m.y = CSREC_TAKE(&to->pool, to->y, n * C);
     CSREC_TAKE(&to->pool, to->whole.least, 2 * C);
-    if (to->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (to->pool.lacks) return csrec_memory_fail(error, NULL);
     to->whole.most = to->whole.least + C;
     for (int64_t c = 0; c < C; c++) {
         to->whole.least[c] = (r->whole->least[c] - to->middle[c]) / to->unit[c];
@@ -116,8 +115,7 @@ csrec_status csrec_units_run(const csrec_method_type *method, const csrec_recove
     mapped to = {.y = NULL};
     CSREC_TAKE(&to.pool, to.unit, r->measurement->channels);
     CSREC_TAKE(&to.pool, to.middle, r->measurement->channels);
-    csrec_status status =
-        to.pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
+    csrec_status status = to.pool.lacks ? csrec_memory_fail(error, NULL) : CSREC_OK;
     if (!status && !find(method, r, &to)) {
         csrec_pool_clear(&to.pool);
         return run(r, context, error);

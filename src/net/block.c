@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* block.c - products of a network's layers: tiles of pictures, shared among threads. */
+
 #include "net/block.h"
 
 #include <omp.h>

@@ -6,8 +6,7 @@
 #include "net/block_rooms.h"
 
 /* V and M should take a small part of the second cache of a core. Chunks are as many as threads, or
- * much more.
- */
+ * more. */
 csrec_block_cut csrec_block_cut_of(const csrec_block_simd *simd, const csrec_block_shape *shape,
                                    int threads) {
     enum { FLOATS = 120000 };

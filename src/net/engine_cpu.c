@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "net/block.h"
@@ -60,7 +59,7 @@ static csrec_status cpu_create(const csrec_context *context, const csrec_net_opt
                                csrec_error *error) {
     (void)context;
     cpu *c = calloc(1, sizeof *c + (size_t)n * sizeof *c->packed);
-    if (!c) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!c) return csrec_memory_fail(error, NULL);
     c->n = n;
     c->threads = csrec_threads(options->threads);
     c->nodes = nodes;
@@ -142,8 +141,7 @@ static csrec_status cpu_get(void *state, const csrec_net_extent *extent, int64_t
 
 static csrec_status cpu_copy(void *state, int64_t count, const float *from, float *to,
                              csrec_error *error) {
-    (void)state;
-    (void)error;
+    (void)state, (void)error;
     memcpy(to, from, (size_t)count * sizeof *to);
     return CSREC_OK;
 }
@@ -240,8 +238,7 @@ enum { CHUNK = 4096 };
 
 static csrec_status cpu_energy(void *state, int64_t count, const float *array, double *sum,
                                csrec_error *error) {
-    (void)state;
-    (void)error;
+    (void)state, (void)error;
     double all = 0.0;
     for (int64_t i = 0; i < count; i++) all += (double)array[i] * (double)array[i];
     *sum = all;

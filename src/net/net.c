@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 
 static const csrec_net_engine *const engines[CSREC_DEVICE_KINDS] =
     CSREC_ENGINES(&csrec_net_cpu, &csrec_net_cuda);
@@ -32,7 +31,7 @@ csrec_status csrec_net_open(const csrec_context *context, int64_t channels, int 
                             const csrec_net_layer *layers, const csrec_net_options *options,
                             csrec_net **net, csrec_error *error) {
     csrec_net *made = calloc(1, sizeof *made);
-    if (!made) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!made) return csrec_memory_fail(error, NULL);
     made->context = *context;
     made->engine = engines[context->kind];
     csrec_status status = csrec_net_graph_of(channels, n, layers, &made->graph, error);
@@ -249,8 +248,7 @@ static csrec_status begin_steps(csrec_net *net, bool mean, csrec_error *error) {
             status = net->engine->allocate(net->state, n, &net->moments[i], error);
     if (status || !mean || net->mean) return status;
     status = net->engine->allocate(net->state, n, &net->mean, error);
-    if (!status) status = net->engine->copy(net->state, n, net->weights, net->mean, error);
-    return status;
+    return status ? status : net->engine->copy(net->state, n, net->weights, net->mean, error);
 }
 
 csrec_status csrec_net_step(csrec_net *net, const csrec_net_adam *adam, csrec_error *error) {

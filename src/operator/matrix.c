@@ -150,8 +150,7 @@ static csrec_status matrix_gram(const csrec_operator *A, csrec_pool *pool, csrec
     CSREC_TAKE(pool, gram->kind, t->blocks);
     if (pool->lacks) return CSREC_MEMORY;
     /* gram->kind: blocks that have the same entries beyond the signal are of one kind. Blocks of a
-     * new kind are few, and each ends at the border along some axes. first: of each kind, a block.
-     */
+     * new kind are few, and each ends at the border along some axes. first: a block of each. */
     for (int64_t b = 0; b < t->blocks; b++) {
         int k = 0;
         while (k < gram->kinds && t->place && !is_alike(t, first[k], b)) k++;

@@ -136,8 +136,7 @@ static void start_points(const csrec_measurement *m, int64_t entries, double *x)
     }
 }
 
-/* Of ||A||^2 m: where the rows see less of the constant 1, it is rounding, or errors of the rows.
- */
+/* Of ||A||^2 m: where the rows see less of the constant 1, it is rounding, or their errors. */
 static const double SEEN = 1e-6;
 
 /* mean [values]: in part `part` of each channel the constant that fits y best, 0 where the rows see

@@ -10,8 +10,7 @@
 
 typedef struct csrec_mask csrec_mask; /* mask.h */
 
-/* Picks and subtracts atoms using the operator's structure. state belongs to one run of a solver.
- */
+/* Picks and subtracts atoms by the operator's structure. state belongs to one run of a solver. */
 typedef struct csrec_atom_search {
     /* reference: the slow and readable implementation with the same picks */
     csrec_status (*create)(const csrec_operator *A, bool reference, const double *y, void **state);

@@ -53,8 +53,7 @@ static csrec_status sparse_check(const csrec_operator_spec *spec, csrec_error *e
     return status;
 }
 
-/* Part p of column j, that of the entry's real or imaginary part, begins at `at`; returns its end.
- */
+/* Part p of column j, of the entry's real or imaginary part, begins at `at`; returns its end. */
 static int64_t fill_column(const csrec_operator_spec *spec, int64_t j, int p, sparse *s,
                            int64_t at) {
     for (int64_t k = spec->offset[j]; k < spec->offset[j + 1]; k++) {

@@ -68,8 +68,7 @@ static csrec_status wavelet_create(csrec_operator *A, const csrec_operator_spec 
 
 typedef csrec_lifting_way direction;
 
-/* One level along one axis, all lines of the region: eight at a time where they lie side by side.
- */
+/* One level along one axis, all lines of the region: eight at a time if side by side. */
 static void transform_axis(const wavelet *w, direction way, int level, int axis, double *v,
                            double *scratch) {
     csrec_lift_fn *lift = CSREC_CPU_CHOOSE(csrec_lift);

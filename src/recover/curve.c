@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pool.h"
 #include "base/sort.h"
 #include "base/threads.h"
 #include "csrec/sampling.h"
@@ -146,9 +145,8 @@ static csrec_status begin(const csrec_measurement *m, csrec_span span, csrec_cur
     const double most = fmin(CEILING * span.most, DBL_MAX);
     *to = (csrec_curved){.m = *m, .factor = 1.0, .most = most, .above = INFINITY};
     to->m.y = malloc((size_t)values * sizeof *to->m.y);
-    if (!to->m.y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    csrec_status status = csrec_values_floor(values, m->y, &to->floor, error);
-    if (status) return status;
+    if (!to->m.y) return csrec_memory_fail(error, NULL);
+    CSREC_TRY(csrec_values_floor(values, m->y, &to->floor, error));
     for (int64_t i = 0; i < values; i++) to->m.y[i] = into(to, m->y[i]);
     if (to->floor == 0.0) drop(NULL, to);
     return CSREC_OK;
@@ -289,7 +287,7 @@ static csrec_status try_curve(const csrec_measurement *m, bool choose, trial *t,
     if (!choose) return CSREC_OK;
     double *x = t->shown.y; /* no more needed, and as long */
     for (int64_t k = 0; k < t->n; k++) x[k] = fmax(out_of(to, t->signal[t->at[k]]), 0.0);
-    if (join(m, t, x, to)) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (join(m, t, x, to)) return csrec_memory_fail(error, NULL);
     if (!(score(m, t, to, x) < BETTER * score(m, t, to, t->plain)))
         drop("no curve: values span decades, but their logarithm errs more on samples left out",
              to);
@@ -307,7 +305,7 @@ csrec_status csrec_curve_choose(const csrec_measurement *m, const csrec_recover_
     if (o->curve == CSREC_CURVE_NONE) return CSREC_OK;
     csrec_status status = begin(m, csrec_span_of(m), to, error);
     if (status || to->floor == 0.0) return status;
-    if (leave_out(m, o->seed, &t)) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (leave_out(m, o->seed, &t)) status = csrec_memory_fail(error, NULL);
     t.options = csrec_options_within(o, NULL);
     t.options.backend = csrec_device_name(CSREC_DEVICE_CPU); /* on all devices the same choice */
     t.options.curve = CSREC_CURVE_NONE;

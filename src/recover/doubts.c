@@ -12,7 +12,6 @@
 #include "sampling/sampling.h"
 #include "base/unravel.h"
 #include "recover/recover.h"
-#include "solver/solver.h"
 
 /* Fewer random samples than this lie on some grid by chance: at most 7 in 2^31 such signals. */
 enum { LEAST_ON_GRID = 32 };
@@ -54,7 +53,7 @@ static csrec_status find_outliers(const csrec_measurement *m, int threads, doubl
     }
     uint8_t *outlier = malloc((size_t)part.n);
     csrec_status status = outlier ? csrec_outliers_find(&part, threads, outlier, &found, error)
-                                  : csrec_fail(error, CSREC_MEMORY, "out of memory");
+                                  : csrec_memory_fail(error, NULL);
     free(outlier);
     double of_all = (double)found / (double)part.n;
     *share = of_all > LEAST_OUTLIERS ? of_all : 0.0;
@@ -204,7 +203,7 @@ static csrec_status find_holes(const csrec_measurement *m, csrec_doubts *doubts,
     doubts->reach = reach_of(&m->shape, rate, (double)entries);
     cells c = cells_of(m, doubts->reach);
     c.squared = malloc((size_t)c.count * sizeof *c.squared);
-    if (!c.squared) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!c.squared) return csrec_memory_fail(error, NULL);
     mark_samples(m, &c);
     csrec_status status = csrec_distance_squared(c.extent, 0, c.squared);
     double found = status ? 0.0 : (double)count_unreached(&c, axes, doubts->reach);

@@ -109,7 +109,7 @@ static csrec_status reach(bool scaled, csrec_glance *g, csrec_error *error) {
 
 csrec_status csrec_glance_run(const csrec_estimator *e, csrec_glance *g,
                               csrec_recover_report *report, csrec_error *error) {
-    if (e->m->guides && !g->m.guides) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (e->m->guides && !g->m.guides) return csrec_memory_fail(error, NULL);
     g->variance[0] = -1.0;
     csrec_status status =
         csrec_recover_variance(&g->m, &e->options, g->signal, g->variance, report, error);

@@ -6,11 +6,9 @@
  * x_t), which is a proximal gradient step of sum (y_i - x_i)^2 / (2 s_i^2) + R(x), if M is the
  * proximal point of R; 1 / s^2 is the mean of 1 / s_i^2. A method that departs from samples as far
  * as its sigma tells takes instead of s the noise that y' has, the root mean square of min(s_i, s^2
- * / s_i), and would else depart further in each step. Two steps are taken (docs/renderings.md).
- */
+ * / s_i), and would else depart further in each step. Two steps (docs/renderings.md). */
 #include <math.h>
 
-#include "base/pool.h"
 #include "measurement/each.h"
 #include "recover/recover.h"
 

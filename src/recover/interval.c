@@ -69,7 +69,7 @@ csrec_status csrec_rise_fit(int64_t n, const csrec_missed *missed, double least,
         }
     }
     csrec_pool_clear(&pool);
-    return sorted ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    return sorted ? CSREC_OK : csrec_memory_fail(error, NULL);
 }
 
 /* Between the classes and their mean. */
@@ -114,8 +114,7 @@ static csrec_status classify(const csrec_glance *whole, uint8_t *class, csrec_er
     for (int a = 0; a < shape->dims; a++)
         if (shape->dim[a] > longest) longest = shape->dim[a];
     double *line = CSREC_TAKE(&pool, line, longest);
-    const csrec_status status =
-        pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
+    const csrec_status status = pool.lacks ? csrec_memory_fail(error, NULL) : CSREC_OK;
     for (int64_t i = 0; i < entries && !status; i++)
         room[i] = 1.0, count[i] = whole->state[i] != CSREC_UNKNOWN;
     for (int k = 0; k < 2 && !status; k++)
@@ -217,8 +216,7 @@ static void weigh_widths(const csrec_missed *one, double expected, double *likel
     for (int j = 0; j < WIDTHS; j++) likely[j] = exp(likely[j] - most);
 }
 
-/* The share of the mixture's errors below a score of what is expected by `by`; weight: of classes.
- */
+/* The share of the mixture's errors below a score of what `by` expects; weight: of classes. */
 static double share_below(const double *part, const csrec_rise *rise, const csrec_rise *by,
                           const double *weight, double score) {
     double below = 0.0, all = 0.0;
@@ -231,8 +229,20 @@ static double share_below(const double *part, const csrec_rise *rise, const csre
     return below / all;
 }
 
-/* The scores, by each of two, that have `share` of the errors without noise below them: of the
- * mixture that is likely by expectation maximisation (Kiefer and Wolfowitz 1956). */
+static double score_of_share(const double *part, const csrec_rise *rise, const csrec_rise *by,
+                             const double *weight, double share) {
+    double low = -20.0, high = 20.0; /* of the score's logarithm */
+    for (int round = 0; round < 60; round++) {
+        const double middle = 0.5 * (low + high);
+        const bool above = share_below(part, rise, by, weight, exp2(middle)) < share;
+        *(above ? &low : &high) = middle;
+    }
+    return exp2(low);
+}
+
+/* The scores, by the mean and by what is expected (soft; NULL: that is the mean), that have the
+ * interval's share of the errors without noise below them: of the mixture that is likely by
+ * expectation maximisation (Kiefer and Wolfowitz 1956). */
 static csrec_status find_beneath(const csrec_estimator *e, const csrec_rise *rise,
                                  const csrec_rise *soft, const double *weight, double score[2],
                                  csrec_error *error) {
@@ -240,7 +250,7 @@ static csrec_status find_beneath(const csrec_estimator *e, const csrec_rise *ris
     double part[WIDTHS], of_class[CSREC_RISE_MOST] = {0.0};
     csrec_pool pool = {0};
     double *likely = CSREC_TAKE(&pool, likely, n * WIDTHS);
-    if (pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (pool.lacks) return csrec_memory_fail(error, NULL);
     for (int64_t i = 0; i < n; i++)
         weigh_widths(&e->missed[i * step], expect(rise, &e->missed[i * step]), likely + i * WIDTHS);
     for (int j = 0; j < WIDTHS; j++) part[j] = exp(-0.5 * pow((NARROWEST + j + 0.4) / 1.4, 2.0));
@@ -259,15 +269,8 @@ static csrec_status find_beneath(const csrec_estimator *e, const csrec_rise *ris
         while (k + 1 < rise->n && rise->v[k] + rise->v[k + 1] <= 2.0 * e->missed[i].variance) k++;
         of_class[k] += weight[i];
     }
-    for (int s = 0; s < 2; s++) {
-        double low = -20.0, high = 20.0; /* of the score's logarithm */
-        for (int round = 0; round < 60; round++) {
-            const double middle = 0.5 * (low + high);
-            const double below = share_below(part, rise, s ? soft : rise, of_class, exp2(middle));
-            *(below < e->interval / 100.0 ? &low : &high) = middle;
-        }
-        score[s] = exp2(low);
-    }
+    score[0] = score_of_share(part, rise, rise, of_class, e->interval / 100.0);
+    score[1] = soft ? score_of_share(part, rise, soft, of_class, e->interval / 100.0) : score[0];
     csrec_pool_clear(&pool);
     return CSREC_OK;
 }
@@ -306,11 +309,11 @@ static csrec_status find_scores(const csrec_estimator *e, const csrec_glance *wh
     CSREC_TAKE(pool, s->weight, s->n);
     CSREC_TAKE(pool, s->place, s->n);
     CSREC_TAKE(pool, s->class, whole->values / e->m->channels);
-    if (status || pool->lacks)
-        return status ? status : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (status || pool->lacks) return status ? status : csrec_memory_fail(error, NULL);
     status = classify(whole, s->class, error);
     if (!status) weigh(e, whole, s);
-    if (!status && is_even(e, s))
+    const bool soft = !status && is_even(e, s);
+    if (soft)
         s->rise = soften(s->mean);
     else if (e->noise == 0.0)
         s->rise = (csrec_rise){.square = {csrec_squares_factor(e), least}};
@@ -319,13 +322,13 @@ static csrec_status find_scores(const csrec_estimator *e, const csrec_glance *wh
         s->score[i] = one->square / (expect(&s->rise, one) + one->noise);
     }
     if (!status && csrec_scores_sort(s->n, s->score, s->place))
-        status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+        status = csrec_memory_fail(error, NULL);
     for (int k = 0; k < CLASSES && !status; k++)
         if (isfinite(s->at[k]))
             s->at[k] =
                 csrec_score_at(s->n, s->score, s->weight, s->place, s->at[k], e->interval / 100.0);
     if (status || e->noise == 0.0 || s->n == 0) return status;
-    status = find_beneath(e, &s->mean, &s->rise, s->weight, s->beneath, error);
+    status = find_beneath(e, &s->mean, soft ? &s->rise : NULL, s->weight, s->beneath, error);
     for (int k = 0; k < CLASSES && !status; k++)
         if (isfinite(s->at[k])) s->at[k] = s->beneath[1];
     return status;

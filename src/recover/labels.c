@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pool.h"
 #include "recover/recover.h"
 #include "measurement/each.h"
 
@@ -145,8 +144,7 @@ static csrec_status recover_channel(label_job *j, int64_t c, double *signal,
     for (int k = 0; k < j->n && !status && all->outcome != CSREC_INTERRUPTED; k++) {
         j->k = k;
         for (int64_t i = 0; i < j->one.n; i++) j->one.y[i] = j->label[i] == j->class[k];
-        status = csrec_recover(&j->one, &j->options, j->share, NULL, &report, error);
-        if (status) return status;
+        CSREC_TRY(csrec_recover(&j->one, &j->options, j->share, NULL, &report, error));
         add_report(&report, all);
         for (int64_t i = 0; i < j->entries; i++) {
             if (k > 0 && j->share[i] <= j->best[i] + TIE) continue;

@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "base/pool.h"
 #include "method/history.h"
 #include "recover/recover.h"
 
@@ -56,8 +55,7 @@ static csrec_status begin(const csrec_measurement *m, const csrec_recover_option
     c->floor *= CSREC_LAW_FLOOR;
     if (!status && o->law.log > 0.0 && c->floor == 0.0)
         status = csrec_fail(error, CSREC_DATA, "no sample is above 0, so law light tells nothing");
-    if (!status && !CSREC_TAKE(&c->pool, c->m.y, n))
-        status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!status && !CSREC_TAKE(&c->pool, c->m.y, n)) status = csrec_memory_fail(error, NULL);
     for (int64_t i = 0; i < n && !status; i++) c->m.y[i] = into(c, m->y[i]);
     for (int i = 0; i < 2; i++)
         if (m->scale[0] != m->scale[1]) c->m.scale[i] = into(c, m->scale[i]);
@@ -142,7 +140,7 @@ csrec_status csrec_law_promise(const csrec_measurement *m, const csrec_recover_o
     csrec_status status = begin(m, o, false, true, &c, error);
     CSREC_TAKE(&c.pool, there, values);
     CSREC_TAKE(&c.pool, map, values);
-    if (!status && c.pool.lacks) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!status && c.pool.lacks) status = csrec_memory_fail(error, NULL);
     for (int64_t i = 0; i < values && !status; i++) there[i] = into(&c, signal[i]);
     /* the errors of logarithms have no mean: only their exp has */
     const double bias =

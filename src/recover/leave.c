@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* leave.c - values of a recovery that are left unknown: far from what is known, or not asked for.
- */
+/* leave.c - values of a recovery that are left unknown: far from known ones, or not asked for. */
 #include <math.h>
 #include <stdlib.h>
 

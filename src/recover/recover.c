@@ -11,8 +11,6 @@
 #include "measurement/law.h"
 #include "measurement/through.h"
 #include "method/history.h"
-#include "method/method.h"
-#include "solver/solver.h"
 
 /* The most ranks that share the work without tiles; 1: it cannot be shared. */
 static int64_t sharers(const csrec_layout *layout, const csrec_measurement *m,
@@ -267,7 +265,7 @@ static csrec_status run_plain(recover_job *j, const csrec_measurement *m, double
     o->journal = journal;
     if (status || !j->signal) return status;
     *plain = malloc(2 * bytes);
-    if (!*plain) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!*plain) return csrec_memory_fail(error, NULL);
     memcpy(*plain, j->signal, bytes);
     if (j->variance) memcpy((char *)*plain + bytes, j->variance, bytes);
     return CSREC_OK;

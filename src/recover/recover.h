@@ -120,7 +120,7 @@ csrec_status csrec_sequence_density(struct csrec_sequence *sequence,
                                     const struct csrec_next_options *options, double *density,
                                     csrec_error *error);
 
-/* Where a method tells nothing: variance [entries * channels], that of its signal within about the
+/* Where a method tells nothing: variance [entries * channels], that of its signal within about a
  * distance of samples, and a little of its mean; at a noisy sample that of the mean of both,
  * weighted. noise: [entries] mean square of a sample's noise; 0: none, or no sample. CSREC_MEMORY.
  */
@@ -159,6 +159,8 @@ typedef struct csrec_span {
 
 csrec_span csrec_span_of(const csrec_measurement *measurement);
 csrec_span csrec_span_surveyed(const csrec_survey *survey, double unit); /* unit: of the mean */
+/* CSREC_DATA if samples are so large that squares of their errors may overflow. */
+csrec_status csrec_span_check(csrec_span span, csrec_error *error);
 
 /* What bounds results: what is given, else what samples allow. Complex values have no range. */
 void csrec_range_resolve(const csrec_measurement *form, csrec_span span, bool atoms,

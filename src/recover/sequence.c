@@ -12,7 +12,6 @@
 #include "measurement/law.h"
 #include "measurement/measurement.h"
 #include "method/beside/beside.h"
-#include "method/method.h"
 #include "recover/recover.h"
 
 struct csrec_sequence {
@@ -23,9 +22,9 @@ struct csrec_sequence {
     csrec_measurement frame; /* of a method that takes frames by themselves */
     csrec_context context;
     csrec_film film;
-    csrec_span span;   /* of all samples so far */
-    double sigma;      /* of the last frame with samples */
-    csrec_shape shape; /* of a frame; no axes before the first */
+    csrec_span span, given; /* of all samples so far; as they were before the law changed them */
+    double sigma;           /* of the last frame with samples */
+    csrec_shape shape;      /* of a frame; no axes before the first */
     int64_t channels;
     bool windowed, waits, opened;
 };
@@ -49,7 +48,7 @@ csrec_status csrec_sequence_create(const csrec_recover_options *options, csrec_s
     const bool is_law = csrec_law_is_on(&options->law);
     if (is_law && csrec_law_check(&options->law, error)) return CSREC_ARGUMENT;
     csrec_sequence *s = calloc(1, sizeof *s);
-    if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!s) return csrec_memory_fail(error, NULL);
     s->options = *options;
     s->law = options->law;
     s->options.law = (csrec_noise_law){.gain = 0.0};
@@ -57,7 +56,7 @@ csrec_status csrec_sequence_create(const csrec_recover_options *options, csrec_s
         s->range[i] = options->range[i];
         if (is_law) s->options.range[i] = NAN;
     }
-    s->span = (csrec_span){NAN, NAN, 0.0};
+    s->span = s->given = (csrec_span){NAN, NAN, 0.0};
     *sequence = s;
     return CSREC_OK;
 }
@@ -141,7 +140,7 @@ static csrec_status stand_in(const csrec_measurement *frame, csrec_measurement *
     one->n = 1;
     one->index = calloc(1, sizeof *one->index);
     one->y = calloc((size_t)frame->channels, sizeof *one->y);
-    return one->index && one->y ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    return one->index && one->y ? CSREC_OK : csrec_memory_fail(error, NULL);
 }
 
 static csrec_status check_frame(const csrec_sequence *s, const csrec_measurement *frame,
@@ -217,13 +216,18 @@ static csrec_status copy_frame(csrec_sequence *s, const csrec_measurement *frame
     return CSREC_OK;
 }
 
+static void widen(csrec_span *span, const csrec_measurement *frame) {
+    const csrec_span own = csrec_span_of(frame);
+    span->least = fmin(own.least, span->least);
+    span->most = fmax(own.most, span->most);
+}
+
 csrec_status csrec_sequence_push(csrec_sequence *s, const csrec_measurement *frame,
                                  csrec_error *error) {
     csrec_measurement copy;
     CSREC_TRY(copy_frame(s, frame, &copy, error));
-    const csrec_span span = csrec_span_of(&copy);
-    s->span.least = fmin(span.least, s->span.least);
-    s->span.most = fmax(span.most, s->span.most);
+    if (frame->n > 0) widen(&s->given, frame);
+    widen(&s->span, &copy);
     if (s->windowed) {
         csrec_film_push(&s->film, &copy, true);
         return CSREC_OK;
@@ -308,6 +312,7 @@ csrec_status csrec_sequence_take(csrec_sequence *s, double *signal, double *unce
     if (!csrec_sequence_ready(s))
         return csrec_fail(error, CSREC_ARGUMENT,
                           "no frame is ready; push one, or end the sequence");
+    if (uncertainty) CSREC_TRY(csrec_span_check(s->given, error));
     if (!s->windowed) return take_alone(s, signal, uncertainty, report, error);
     const double began = csrec_seconds();
     const int64_t fitted = s->film.fitted;
@@ -375,6 +380,7 @@ csrec_status csrec_sequence_density(csrec_sequence *s, const csrec_next_options 
     if (entries == 0)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "no frame is known yet; push one, and place the first evenly");
+    CSREC_TRY(csrec_span_check(s->given, error));
     const csrec_status status = expect_next(s, options, density, error);
     for (int64_t i = 0; i < entries && !status; i++) {
         density[i] = sqrt(density[i]);
@@ -391,7 +397,7 @@ csrec_status csrec_sequence_next(csrec_sequence *s, const csrec_next_options *op
     const size_t entries = s->shape.dims ? (size_t)(s->shape.dim[0] * s->shape.dim[1]) : 1;
     double *density = malloc(entries * sizeof *density);
     csrec_status status = density ? csrec_sequence_density(s, options, density, error)
-                                  : csrec_fail(error, CSREC_MEMORY, "out of memory");
+                                  : csrec_memory_fail(error, NULL);
     if (!status) status = csrec_where_next(&frame, density, options, next, error);
     free(density);
     return status;

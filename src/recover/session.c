@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "csrec/io.h"
 #include "csrec/net.h"
 #include "measurement/guides.h"
 #include "measurement/measurement.h"
@@ -37,8 +36,8 @@ static csrec_status check_options(csrec_session *s, const csrec_session_options 
     one.index = &index;
     one.y = zeros;
     one.guides = (csrec_guides *)(uintptr_t)o->guides;
-    const csrec_status status = zeros ? csrec_measurement_check(&one, "session", error)
-                                      : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    const csrec_status status =
+        zeros ? csrec_measurement_check(&one, "session", error) : csrec_memory_fail(error, NULL);
     free(zeros);
     return status;
 }
@@ -84,7 +83,7 @@ static csrec_status prepare(csrec_session *s, const csrec_session_options *o, cs
 csrec_status csrec_session_create(const csrec_session_options *options, csrec_session **session,
                                   csrec_error *error) {
     csrec_session *s = csrec_pool_create(sizeof *s);
-    if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!s) return csrec_memory_fail(error, NULL);
     const csrec_status status = prepare(s, options, error);
     return CSREC_SETTLE(status, csrec_session_destroy(s), *session = s);
 }
@@ -304,18 +303,26 @@ csrec_status csrec_session_sequence(csrec_session *s, bool all, csrec_sequence *
     return status;
 }
 
-/* Signal and density of a frame behind others. */
-static csrec_status make_frame(csrec_session *s, csrec_recover_report *report, csrec_error *error) {
+/* Signal and density of a frame behind others; without a density that cannot be told, where it is
+ * not wanted. */
+static csrec_status make_frame(csrec_session *s, int *made, csrec_recover_report *report,
+                               csrec_error *error) {
     const int64_t C = s->form.channels;
     csrec_sequence *sequence;
     double *errors = malloc((size_t)(s->entries * C) * sizeof *errors);
     if (!errors) return csrec_fail(error, CSREC_MEMORY, "out of memory for expected errors");
     csrec_status status = csrec_session_sequence(s, true, &sequence, error);
     if (!status) {
+        const bool wanted = *made & CSREC_MAKES_DENSITY;
+        *made = CSREC_MAKES_SIGNAL | CSREC_MAKES_DENSITY;
         status = csrec_sequence_last(sequence, s->signal, errors, report, error);
+        if (status == CSREC_DATA && !wanted) {
+            *made = CSREC_MAKES_SIGNAL;
+            status = csrec_sequence_last(sequence, s->signal, NULL, report, error);
+        }
         csrec_sequence_destroy(sequence);
     }
-    for (int64_t i = 0; i < s->entries && !status; i++) {
+    for (int64_t i = 0; i < s->entries && !status && *made & CSREC_MAKES_DENSITY; i++) {
         double sum = 0.0;
         for (int64_t c = 0; c < C; c++) sum += errors[i * C + c] * errors[i * C + c];
         s->density[i] = isfinite(sum) ? sqrt(sum) : 0.0; /* the method expects none */
@@ -331,10 +338,10 @@ csrec_status csrec_session_make(csrec_session *s, int wanted, csrec_error *error
     if (m->n == 0 && s->frames == 0)
         return csrec_fail(error, CSREC_DATA, "nothing is measured yet; add samples");
     csrec_recover_report report = s->report; /* that of a density alone is not kept */
-    int made = s->frames > 0 ? CSREC_MAKES_SIGNAL | CSREC_MAKES_DENSITY : wanted;
+    int made = wanted;
     const csrec_status status =
         s->frames > 0
-            ? make_frame(s, &report, error)
+            ? make_frame(s, &made, &report, error)
             : csrec_recover_expecting(m, &s->options, &made, s->signal, s->density, &report, error);
     if (status) return status;
     if (made & CSREC_MAKES_SIGNAL) s->report = report;
@@ -347,8 +354,7 @@ csrec_status csrec_session_make(csrec_session *s, int wanted, csrec_error *error
 
 csrec_status csrec_session_picture(csrec_session *s, double *signal, csrec_recover_report *report,
                                    csrec_error *error) {
-    const csrec_status status = csrec_session_make(s, CSREC_MAKES_SIGNAL, error);
-    if (status) return status;
+    CSREC_TRY(csrec_session_make(s, CSREC_MAKES_SIGNAL, error));
     memcpy(signal, s->signal, (size_t)(s->entries * s->form.channels) * sizeof *signal);
     if (report) *report = s->report;
     return CSREC_OK;

@@ -43,8 +43,7 @@ static csrec_status run_fold(csrec_estimator *e, int fold, csrec_error *error) {
 static csrec_status glance_whole(const csrec_estimator *e, csrec_glance *g,
                                  csrec_recover_report *report, csrec_error *error) {
     static const int64_t origin[CSREC_DIMS_MAX] = {0};
-    csrec_status status = csrec_glance_create(e->m, NULL, g, error);
-    if (status) return status;
+    CSREC_TRY(csrec_glance_create(e->m, NULL, g, error));
     csrec_glance_show(e, origin, 0, g);
     return csrec_glance_run(e, g, report, error);
 }
@@ -139,16 +138,18 @@ static csrec_status prepare(csrec_estimator *e, const csrec_recover_options *opt
 /* Larger samples have squares that may overflow when they are added. */
 static const double LARGEST = 1e150;
 
+csrec_status csrec_span_check(csrec_span span, csrec_error *error) {
+    const double y = -span.least > span.most ? span.least : span.most;
+    if (!(fabs(y) > LARGEST)) return CSREC_OK;
+    return csrec_fail(error, CSREC_DATA,
+                      "measurement: y has the value %g, beyond 1e150, of which no errors are told; "
+                      "divide y by a power of 10",
+                      y);
+}
+
 static csrec_status check(const csrec_measurement *m, csrec_error *error) {
-    const int64_t values = csrec_measurement_values(m);
-    csrec_status status = csrec_measurement_check_points(m, "measurement", error);
-    for (int64_t i = 0; i < values && !status; i++)
-        if (fabs(m->y[i]) > LARGEST)
-            status = csrec_fail(error, CSREC_DATA,
-                                "measurement: y has the value %g, beyond 1e150, of which no errors "
-                                "are told; divide y by a power of 10",
-                                m->y[i]);
-    return status;
+    CSREC_TRY(csrec_measurement_check_points(m, "measurement", error));
+    return csrec_span_check(csrec_span_of(m), error);
 }
 
 typedef struct uncertainty_job {
@@ -176,7 +177,7 @@ static csrec_status make_alike(const csrec_measurement *part, csrec_pool *pool,
     const bool unlike = !status && !pool->lacks && csrec_units_of(part, &whole, *unit);
     csrec_whole_clear(&whole);
     if (unlike) CSREC_TAKE(pool, alike->y, part->n * C);
-    if (!status && pool->lacks) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!status && pool->lacks) status = csrec_memory_fail(error, NULL);
     for (int64_t i = 0; i < part->n * C && unlike && !status; i++)
         alike->y[i] = part->y[i] / (*unit)[i % C];
     return status;
@@ -188,7 +189,7 @@ static csrec_status find_noise(csrec_estimator *e, csrec_measurement *m, csrec_p
                                csrec_error *error) {
     if (!m->rays && !m->deviation && m->sigma == 0.0) return CSREC_OK;
     double *deviation = CSREC_TAKE(pool, deviation, m->n * m->channels);
-    if (!deviation) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!deviation) return csrec_memory_fail(error, NULL);
     csrec_status status = csrec_noise_each(m, deviation, error);
     for (int64_t i = 0; i < m->n && !status; i++) {
         e->deviation = deviation;
@@ -215,7 +216,7 @@ static csrec_status run_folds(csrec_estimator *e, csrec_pool *pool, csrec_error 
     const int64_t most = (e->m->n < in_windows ? e->m->n : in_windows) * e->m->channels;
     csrec_status status = CSREC_OK;
     if (e->interval > 0.0 && !CSREC_TAKE(pool, e->missed, most))
-        return csrec_fail(error, CSREC_MEMORY, "out of memory");
+        return csrec_memory_fail(error, NULL);
     for (int fold = 0; fold < folds && !status; fold++) status = run_fold(e, fold, error);
     return status;
 }
@@ -259,15 +260,14 @@ csrec_status csrec_uncertainty_promise(const csrec_measurement *measurement,
                                        const csrec_recover_options *options, const double *signal,
                                        double *uncertainty, csrec_promise *promise,
                                        csrec_error *error) {
+    uncertainty_job j = {.options = options, .signal = signal, .map = uncertainty};
+    CSREC_TRY(check(measurement, error));
     if (csrec_law_is_on(&options->law))
         return csrec_law_promise(measurement, options, signal, uncertainty, promise, error);
-    uncertainty_job j = {.options = options, .signal = signal, .map = uncertainty};
-    csrec_status status = check(measurement, error);
-    if (status) return status;
     csrec_shape_count(&measurement->shape, &j.entries);
     for (int64_t i = 0; i < j.entries * measurement->channels && uncertainty; i++)
         uncertainty[i] = NAN; /* as it stays where a channel is measured nowhere */
-    status = csrec_groups_each(measurement, expect_group, &j, error);
+    csrec_status status = csrec_groups_each(measurement, expect_group, &j, error);
     if (!status)
         *promise = (csrec_promise){.error = sqrt(j.squares / j.values),
                                    .most = sqrt(j.most / j.values),
@@ -349,10 +349,10 @@ csrec_status csrec_recover_expecting(const csrec_measurement *measurement,
                          .all = measurement,
                          .wanted = *made};
     csrec_status status = check(measurement, error);
-    if (status) return status;
+    if (status && *made & CSREC_MAKES_DENSITY) return status;
     csrec_shape_count(&measurement->shape, &j.entries);
     memset(density, 0, (size_t)j.entries * sizeof *density);
-    status = csrec_groups_each(measurement, add_density, &j, error);
+    status = status ? CSREC_OK : csrec_groups_each(measurement, add_density, &j, error);
     for (int64_t i = 0; i < j.entries && !status; i++) density[i] = sqrt(density[i]);
     if (!status && *made & ~j.made & CSREC_MAKES_SIGNAL) {
         status = csrec_recover(measurement, options, signal, NULL, report, error);

@@ -2,7 +2,6 @@
 /* variance.c - the errors to expect of a method that tells none. */
 #include <math.h>
 
-#include "base/pool.h"
 #include "base/unravel.h"
 #include "recover/recover.h"
 
@@ -29,7 +28,7 @@ csrec_status csrec_variance_guess(const csrec_measurement *m, const double *sign
     csrec_pool pool = {0};
     double *sum = CSREC_TAKE(&pool, sum, values), *count = CSREC_TAKE(&pool, count, values);
     double *line = CSREC_TAKE(&pool, line, longest), mean = 0.0;
-    csrec_status status = pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
+    csrec_status status = pool.lacks ? csrec_memory_fail(error, NULL) : CSREC_OK;
     int64_t radius =
         (int64_t)ceil(0.5 * pow((double)entries / (double)(m->n + 1), 1.0 / shape->dims));
     for (int64_t i = 0; i < values && !status; i++) {

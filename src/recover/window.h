@@ -15,7 +15,6 @@ int64_t csrec_window_to_whole(const csrec_shape *whole, const csrec_shape *windo
 int64_t csrec_window_from_whole(const csrec_shape *whole, const csrec_shape *window,
                                 const int64_t *origin, int64_t index);
 
-/* Window `fold` of several, spread over the signal (Kronecker sequence of the golden ratio's kin).
- */
+/* Window `fold` of several, spread over the signal (Kronecker sequence, of golden ratios). */
 void csrec_window_place(const csrec_shape *whole, const csrec_shape *window, int fold,
                         int64_t *origin);

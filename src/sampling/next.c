@@ -381,8 +381,7 @@ static csrec_status place_all(search *s, csrec_error *error) {
     if (!s->taken) return CSREC_MEMORY;
     csrec_status status =
         count <= n ? place_round(s, n, count, false, s->taken) : place_rest(s, n, n_zero);
-    if (!status) status = csrec_sort_rows(count, (uint64_t *)s->taken, NULL);
-    return status;
+    return status ? status : csrec_sort_rows(count, (uint64_t *)s->taken, NULL);
 }
 
 csrec_status csrec_where_next(const csrec_measurement *measurement, const double *density,

@@ -84,8 +84,7 @@ static void weigh(search *s, const double *density) {
 
 /* ------------------------------------------------------------------ whole numbers ------------- */
 
-/* The numbers for a factor c, 0 after more than twice as many as are asked for; returns their sum.
- */
+/* The numbers for a factor c, 0 after more than twice as many as asked for; returns their sum. */
 static int64_t round_all(search *s, double c) {
     const int64_t enough = 2 * s->options->count;
     int64_t sum = 0;

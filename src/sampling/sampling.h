@@ -25,8 +25,7 @@ csrec_status csrec_sampling_poisson(const csrec_sampling_plan *plan, csrec_sampl
 csrec_status csrec_sampling_jitter(const csrec_sampling_plan *plan, csrec_sampling *sampling,
                                    csrec_error *error);
 
-/* ---- where to measure next: what is asked of the measurement and the density, NULL or [entries].
- */
+/* ---- where to measure next: of the measurement and the density, NULL or [entries]. */
 
 csrec_status csrec_places_check(const csrec_measurement *measurement, const double *density,
                                 int64_t extent[3], int64_t *entries, csrec_error *error);

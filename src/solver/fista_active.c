@@ -302,8 +302,7 @@ static void prune(csrec_active *a) {
     csrec_l1_gram_keep(&a->on, kept, s->largest);
 }
 
-/* Finds columns to add, and the violations inside and outside W; lowers lambda if both are small.
- */
+/* Finds columns to add, violations inside and outside W; lowers lambda if both are small. */
 static int64_t look(csrec_active *a, double *within, double *without) {
     for (;;) {
         int64_t most = a->on.size > ADD_LEAST ? a->on.size : ADD_LEAST;

@@ -235,8 +235,7 @@ enum { PRODUCTS_MOST = 300 };
 #define NEWTON_WRONG  1e3
 
 /* Directions of less curvature, as a share of that of columns at right angles, are combinations of
- * columns that are 0 but for rounding: then the signs contradict each other, and no x meets them.
- */
+ * columns that are 0 but for rounding: then signs contradict each other, and no x meets them. */
 #define NEWTON_FLAT 1e-13
 
 csrec_status csrec_l1_newton_create(csrec_support *s, csrec_l1_newton *o) {

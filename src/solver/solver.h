@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* solver.h - the interface of a solver; a new one is a file that ends in its row, and a line in
- * CSREC_SOLVERS. Stopping rules, progress, history and reports are in solve.c, never in a solver.
- */
+ * CSREC_SOLVERS. Stopping rules, progress, history and reports are in solve.c, not in solvers. */
 #pragma once
 
 #include <math.h>

@@ -39,8 +39,7 @@ double csrec_lengths_products(bool compared, double n);
  * entry whose length is estimated is measured, and its c_j and length corrected, if it may be the
  * best even where the estimate is 47 % too long: of 10^6 columns one is further off once in 10^6
  * problems. So the pick is that of exact lengths. Where twice as many were measured as there were
- * probes, these are doubled, up to 512 (23 % too long). CSREC_STOPPED, or the status of a product.
- */
+ * probes, these are doubled, up to 512 (23 % too long). CSREC_STOPPED, or a product's status. */
 csrec_status csrec_lengths_pick(csrec_lengths *lengths, const bool *skip, double *c, int64_t *pick,
                                 double *size);
 

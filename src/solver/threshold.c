@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* threshold.c - iterative thresholding with a falling threshold; samples are put back in each step.
- */
+/* threshold.c - iterative thresholding with a falling threshold; samples are put back each time. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

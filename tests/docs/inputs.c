@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* inputs.c - the files that the commands of the handbook and of the tools' help begin with, small.
- */
+/* inputs.c - the files that commands of the handbook and the tools' help begin with, small. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -110,8 +110,7 @@ static fault_kind kind_of(const void *caller) {
 }
 
 static int find_range(struct dl_phdr_info *info, size_t size, void *context) {
-    (void)size;
-    (void)context;
+    (void)size, (void)context;
     bool openmp = strstr(info->dlpi_name, "libgomp") || strstr(info->dlpi_name, "libomp");
     bool blas = strstr(info->dlpi_name, "blas") || strstr(info->dlpi_name, "libgfortran");
     for (int i = 0; (openmp || blas) && i < info->dlpi_phnum; i++) {

@@ -7,8 +7,7 @@ const char *csrec_fft_library(void) {
 }
 
 csrec_status csrec_fft_create(const csrec_shape *shape, csrec_fft **fft) {
-    (void)shape;
-    (void)fft;
+    (void)shape, (void)fft;
     return CSREC_UNSUPPORTED;
 }
 
@@ -17,8 +16,6 @@ void csrec_fft_destroy(csrec_fft *fft) {
 }
 
 csrec_status csrec_fft_execute(const csrec_fft *fft, int sign, double *x) {
-    (void)fft;
-    (void)sign;
-    (void)x;
+    (void)fft, (void)sign, (void)x;
     return CSREC_UNSUPPORTED;
 }

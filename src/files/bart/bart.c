@@ -103,7 +103,7 @@ static csrec_status read_part(csrec_input *input, int64_t slices, int64_t slice,
     if (!status) status = csrec_reader_skip(&reader, (uint64_t)slice * bytes, input->name, error);
     if (status) return status;
     *values = malloc((size_t)bytes);
-    if (!*values) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    if (!*values) return csrec_memory_fail(error, input->name);
     status = csrec_reader_take(&reader, *values, bytes, input->name, error);
     if (status) free(*values);
     return status;
@@ -181,7 +181,7 @@ static csrec_status read_known(const char *path, const header *h, const csrec_sh
     if (!path) return CSREC_OK;
     if (!is_cfl(path)) return csrec_mask_read(path, false, shape, 1, known, &by_channel, error);
     *known = calloc((size_t)entries, 1);
-    if (!*known) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    if (!*known) return csrec_memory_fail(error, path);
     return read_pattern(path, h, entries, *known, error);
 }
 
@@ -241,8 +241,7 @@ static csrec_status place_samples(csrec_input *input, const csrec_read_options *
     return status;
 }
 
-/* The slice that the options choose along the one axis behind the coils that has several entries.
- */
+/* The slice that the options choose along the axis behind the coils that has several entries. */
 static csrec_status read_slice(csrec_input *input, const csrec_read_options *options, header *h,
                                float **values, csrec_error *error) {
     int64_t slices = 1, slice = 0;
@@ -305,7 +304,7 @@ static csrec_status write_header(csrec_files *files, const char *path, const int
     for (int a = 0; a < AXES; a++)
         snprintf(text + strlen(text), 24, "%lld%s", (long long)dim[a], a + 1 < AXES ? " " : "\n");
     csrec_status status = name ? csrec_output_open(files, name, CSREC_OUTPUT_STREAM, &output, error)
-                               : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+                               : csrec_memory_fail(error, path);
     if (!status) {
         status = csrec_output_write(&output, text, strlen(text), error);
         if (!status) status = csrec_output_append_fingerprint(&output, error);

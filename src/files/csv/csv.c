@@ -112,7 +112,7 @@ static csrec_status parse(matrix *t, csrec_image *signal) {
     if (status) return status;
     csrec_shape shape = {t->width == 1 ? 1 : 2, {t->height, t->width}};
     if (csrec_array_create(CSREC_F64, &shape, &signal->pixels))
-        return csrec_fail(t->error, CSREC_MEMORY, "%s: out of memory", t->name);
+        return csrec_memory_fail(t->error, t->name);
     status = read_lines(t, signal->pixels.data);
     if (status)
         csrec_image_clear(signal);
@@ -126,8 +126,7 @@ csrec_status csrec_csv_matrix_parse(const char *text, uint64_t size, const char 
     matrix t = {.name = name, .error = error, .start = csrec_csv_start(text, size)};
     csrec_csv_locale locale;
     *signal = (csrec_image){0};
-    if (!csrec_csv_locale_enter(&locale))
-        return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    if (!csrec_csv_locale_enter(&locale)) return csrec_memory_fail(error, name);
     csrec_status status = parse(&t, signal);
     csrec_csv_locale_leave(&locale);
     return status;
@@ -245,8 +244,7 @@ static csrec_status write_signal(csrec_files *files, const char *path, const csr
     if (reason || signal->alpha)
         return csrec_fail(error, CSREC_ARGUMENT, "%s: %s", path,
                           reason ? reason : "a CSV is written without transparency");
-    if (!csrec_csv_locale_enter(&locale))
-        return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    if (!csrec_csv_locale_enter(&locale)) return csrec_memory_fail(error, path);
     csrec_status status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
     if (!status) {
         status =

@@ -327,7 +327,7 @@ static csrec_status parse(table *t, csrec_measurement *m) {
     if (places) {
         uint64_t bytes = (uint64_t)t->n * (uint64_t)columns->dims * sizeof *coordinates;
         coordinates = malloc((size_t)bytes);
-        if (!coordinates) return csrec_fail(t->error, CSREC_MEMORY, "%s: out of memory", t->name);
+        if (!coordinates) return csrec_memory_fail(t->error, t->name);
     }
     *m = (csrec_measurement){.shape = t->shape,
                              .n = t->n,
@@ -358,8 +358,7 @@ csrec_status csrec_csv_parse(const char *text, uint64_t size, const char *name,
                .start = csrec_csv_start(text, size)};
     csrec_measurement result;
     csrec_csv_locale locale;
-    if (!csrec_csv_locale_enter(&locale))
-        return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    if (!csrec_csv_locale_enter(&locale)) return csrec_memory_fail(error, name);
     csrec_status status = parse(&t, &result);
     csrec_csv_locale_leave(&locale);
     if (!status) *measurement = result;

@@ -218,8 +218,7 @@ static int64_t on_size(exr_const_context_t file, void *data) {
 static int64_t on_read(exr_const_context_t file, void *data, void *buffer, uint64_t bytes,
                        uint64_t offset, exr_stream_error_func_ptr_t fail) {
     const csrec_input *input = ((csrec_exr *)data)->input;
-    (void)file;
-    (void)fail;
+    (void)file, (void)fail;
     uint64_t left = offset < input->size ? input->size - offset : 0;
     size_t take = bytes < left ? (size_t)bytes : (size_t)left;
     if (input->bytes) {
@@ -235,8 +234,7 @@ static int64_t on_read(exr_const_context_t file, void *data, void *buffer, uint6
 static int64_t on_write(exr_const_context_t file, void *data, const void *buffer, uint64_t bytes,
                         uint64_t offset, exr_stream_error_func_ptr_t fail) {
     csrec_exr *exr = data;
-    (void)file;
-    (void)fail;
+    (void)file, (void)fail;
     if (offset != exr->at && fseeko(exr->output, (off_t)offset, SEEK_SET)) return -1;
     size_t done = fwrite(buffer, 1, (size_t)bytes, exr->output);
     exr->at = offset + done;
@@ -281,8 +279,7 @@ exr_result_t csrec_exr_close(csrec_exr *exr) {
 }
 
 csrec_status csrec_exr_failed(csrec_exr *exr, exr_result_t result, csrec_error *error) {
-    if (result == EXR_ERR_OUT_OF_MEMORY)
-        return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", exr->name);
+    if (result == EXR_ERR_OUT_OF_MEMORY) return csrec_memory_fail(error, exr->name);
     const char *text = exr->text[0] ? exr->text : exr_get_default_error_message(result);
     if (!exr->output)
         return csrec_fail(error, CSREC_FORMAT,

@@ -98,7 +98,7 @@ static csrec_status take_rays(job *j, const csrec_exr_layer *one, csrec_error *e
     if (status || !pixels.pixels.data) return status;
     float *rays = malloc((size_t)j->entries * sizeof *rays);
     if (!rays)
-        status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", j->exr.name);
+        status = csrec_memory_fail(error, j->exr.name);
     else if (count_rays(j, one, &pixels, rays))
         j->each->rays = rays;
     else
@@ -153,8 +153,7 @@ static csrec_status take_variance(job *j, const csrec_exr_layer *one, csrec_erro
     for (int64_t i = 0; read && j->each->rays && j->samples > 0.0 && i < j->entries; i++)
         j->each->rays[i] = (float)j->samples;
     double *v = read ? malloc((size_t)(j->entries * C) * sizeof *v) : NULL;
-    if (read && (!v || !j->each->rays))
-        status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", j->exr.name);
+    if (read && (!v || !j->each->rays)) status = csrec_memory_fail(error, j->exr.name);
     for (int64_t i = 0; read && !status && i < j->entries * C; i++)
         v[i] = variance_of(one, csrec_array_value(&pixels.pixels, i),
                            csrec_array_value(&picture.pixels, i), j->each->rays[i / C]);
@@ -192,7 +191,7 @@ csrec_status csrec_exr_each_read(csrec_input *input, csrec_exr_each *each, csrec
     csrec_error ignored;
     job *j = calloc(1, sizeof *j);
     *each = (csrec_exr_each){.rays = NULL};
-    if (!j) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    if (!j) return csrec_memory_fail(error, input->name);
     csrec_status status = csrec_exr_open(input, &j->exr, &ignored);
     const bool open = !status;
     j->each = each;

@@ -188,8 +188,7 @@ static csrec_status take_part(layers *s, int part, csrec_measurement *m, csrec_e
     const csrec_shape shape = {2, {l.height, l.width}};
     const int64_t entries = (int64_t)l.height * l.width;
     double *values = status ? NULL : malloc((size_t)(entries * planes) * sizeof *values);
-    if (!status && !values)
-        status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", s->exr->name);
+    if (!status && !values) status = csrec_memory_fail(error, s->exr->name);
     for (int k = 0; k < s->n && !status; k++) {
         if (s->one[k].part != part) continue;
         take_values(&pixels, entries, &s->one[k], first[k], own[k], common, values);
@@ -221,7 +220,7 @@ static csrec_status read_layers(csrec_input *input, bool all, csrec_measurement 
     if (status) return status;
     if (!s) {
         csrec_exr_close(&exr);
-        return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+        return csrec_memory_fail(error, input->name);
     }
     const int64_t room = CSREC_GUIDES_MOST - (m->guides ? m->guides->n : 0);
     s->exr = &exr;

@@ -14,8 +14,7 @@
 csrec_status csrec_fits_damaged(csrec_fits *fits, csrec_error *error) {
     char text[FLEN_STATUS] = "";
     fits_get_errstatus(fits->status, text);
-    if (fits->status == MEMORY_ALLOCATION)
-        return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", fits->name);
+    if (fits->status == MEMORY_ALLOCATION) return csrec_memory_fail(error, fits->name);
     return csrec_fail(error, CSREC_FORMAT, "%s: damaged FITS (%s); write or copy the file again",
                       fits->name, text);
 }
@@ -29,7 +28,7 @@ static csrec_status pad(csrec_fits *fits, const csrec_input *input, csrec_error 
     CSREC_TRY(csrec_memory_check(input->size, 1, fits->name, error));
     fits->size = size - rest + CSREC_FITS_BLOCK;
     fits->bytes = fits->padded = malloc(fits->size);
-    if (!fits->padded) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", fits->name);
+    if (!fits->padded) return csrec_memory_fail(error, fits->name);
     memcpy(fits->padded, input->bytes, size);
     memset((char *)fits->padded + size, 0, fits->size - size);
     return CSREC_OK;
@@ -56,7 +55,7 @@ csrec_status csrec_fits_create(const char *name, size_t bytes, csrec_fits *fits,
     *fits = (csrec_fits){.name = name, .size = bytes};
     CSREC_TRY(csrec_memory_check(bytes, 1, name, error));
     fits->bytes = calloc(bytes, 1);
-    if (!fits->bytes) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    if (!fits->bytes) return csrec_memory_fail(error, name);
     fits_write_errmark();
     fits_create_memfile(&fits->file, &fits->bytes, &fits->size, 1 << 16, realloc, &fits->status);
     if (!fits->status) return CSREC_OK;

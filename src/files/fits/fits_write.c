@@ -149,9 +149,7 @@ static void write_values(writer *w) {
 static csrec_status write_fingerprint(writer *w, const char *text) {
     csrec_fits *fits = &w->fits;
     char *line = text ? csrec_fingerprint_line(text, 1) : NULL;
-    if (!line)
-        return text ? csrec_fail(w->error, CSREC_MEMORY, "%s: out of memory", fits->name)
-                    : CSREC_OK;
+    if (!line) return text ? csrec_memory_fail(w->error, fits->name) : CSREC_OK;
     LONGLONG length = (LONGLONG)strlen(line);
     fits_create_imgll(fits->file, BYTE_IMG, 1, &length, &fits->status);
     fits_write_key(fits->file, TSTRING, "EXTNAME", "FINGERPRINT", NULL, &fits->status);

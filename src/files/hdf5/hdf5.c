@@ -45,7 +45,7 @@ static herr_t take_cause(unsigned n, const H5E_error2_t *failure, void *data) {
 csrec_status csrec_hdf5_failed(const csrec_hdf5 *h5, csrec_error *error) {
     cause c = {.text = "no reason told"};
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_cause, &c);
-    if (c.memory) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", h5->name);
+    if (c.memory) return csrec_memory_fail(error, h5->name);
     if (h5->size == 0)
         return csrec_fail(error, CSREC_FILE, "%s: cannot be written as HDF5 (%s); write .npy",
                           h5->name, c.text);
@@ -62,24 +62,17 @@ static void *image_malloc(size_t size, H5FD_file_image_op_t operation, void *dat
 
 static void *image_copy(void *to, const void *from, size_t size, H5FD_file_image_op_t operation,
                         void *data) {
-    (void)size;
-    (void)operation;
-    (void)data;
+    (void)size, (void)operation, (void)data;
     return to == from ? to : NULL;
 }
 
 static void *image_resize(void *image, size_t size, H5FD_file_image_op_t operation, void *data) {
-    (void)image;
-    (void)size;
-    (void)operation;
-    (void)data;
+    (void)image, (void)size, (void)operation, (void)data;
     return NULL;
 }
 
 static herr_t image_free(void *image, H5FD_file_image_op_t operation, void *data) {
-    (void)image;
-    (void)operation;
-    (void)data;
+    (void)image, (void)operation, (void)data;
     return 0;
 }
 
@@ -139,7 +132,7 @@ csrec_status csrec_hdf5_open(csrec_input *input, csrec_hdf5 *h5, csrec_error *er
     if (good) h5->file = H5Fopen(name, H5F_ACC_RDONLY, access);
     csrec_status status = CSREC_OK;
     if (h5->file >= 0) read_sizes(h5);
-    if (!name) status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    if (!name) status = csrec_memory_fail(error, input->name);
     if (name && h5->file < 0) status = csrec_hdf5_failed(h5, error);
     H5Pclose(access);
     free(name);

@@ -244,7 +244,7 @@ csrec_status csrec_hdf5_read_chunks(const csrec_hdf5 *h5, hid_t dataset,
         c.wanted = H5Tget_size(c.to);
         c.storage = H5Dget_storage_size(dataset);
         if (!make_room(&c))
-            status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", h5->name);
+            status = csrec_memory_fail(error, h5->name);
         else if (!read_all(&c, layout, creation))
             status = csrec_fail(error, CSREC_FORMAT,
                                 "%s: damaged HDF5 (its chunks cannot be unpacked); write or copy "

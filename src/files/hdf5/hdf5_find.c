@@ -301,7 +301,7 @@ static csrec_status find_in(const csrec_hdf5 *h5, hid_t group, hid_t *dataset, c
     *dataset = marked_in(h5, group);
     if (*dataset >= 0) return CSREC_OK;
     search *s = search_in(h5, group, &left);
-    if (!s) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", h5->name);
+    if (!s) return csrec_memory_fail(error, h5->name);
     if (s->marks > 0) *dataset = s->marked;
     if (s->marks != 1 && left == 1) take_one(s, dataset);
     if (s->marks != 1 && left > 1) status = refuse_several(s, error);

@@ -311,15 +311,14 @@ static csrec_status allocate_points(reading *r, hid_t data, hsize_t n, acquisiti
     r->s->known = as.known;
     if (status) return status;
     r->s->trajectory = calloc((size_t)r->points, 3 * sizeof *r->s->trajectory);
-    return r->s->trajectory ? CSREC_OK
-                            : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", r->h5->name);
+    return r->s->trajectory ? CSREC_OK : csrec_memory_fail(error, r->h5->name);
 }
 
 static csrec_status allocate_grid(reading *r, csrec_error *error) {
     CSREC_TRY(csrec_hdf5_allocate(r->h5, r->s, error));
     const int64_t entries = r->s->shape.dim[0] * r->s->shape.dim[1] * r->s->shape.dim[2];
     r->count = calloc((size_t)entries, sizeof *r->count);
-    return r->count ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", r->h5->name);
+    return r->count ? CSREC_OK : csrec_memory_fail(error, r->h5->name);
 }
 
 csrec_status csrec_hdf5_ismrmrd(const csrec_hdf5 *h5, hid_t data, const csrec_read_options *options,
@@ -337,14 +336,13 @@ csrec_status csrec_hdf5_ismrmrd(const csrec_hdf5 *h5, hid_t data, const csrec_re
                           h5->name);
     s->shape = (csrec_shape){3, {scan->encoded[2], scan->encoded[1], scan->encoded[0]}};
     acquisition *room = malloc(3 * PIECE * sizeof *room);
-    csrec_status status = room ? look(&r, data, n, room, error)
-                               : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", h5->name);
+    csrec_status status =
+        room ? look(&r, data, n, room, error) : csrec_memory_fail(error, h5->name);
     if (!status) status = csrec_kspace_choose(h5->input, options, s->slices, &s->number, error);
     if (!status && scan->cartesian) status = allocate_grid(&r, error);
     if (!status && !scan->cartesian) status = allocate_points(&r, data, n, room, error);
     if (!status) r.noise = calloc(2 * (size_t)(s->coils * s->coils), sizeof *r.noise);
-    if (!status && !r.noise)
-        status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", h5->name);
+    if (!status && !r.noise) status = csrec_memory_fail(error, h5->name);
     if (!status) status = read_lines(&r, data, n, room, error);
     if (!status) finish(&r);
     if (!status && r.n_noise > 0.0) {

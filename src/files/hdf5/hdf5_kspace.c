@@ -143,8 +143,7 @@ csrec_status csrec_hdf5_allocate(const csrec_hdf5 *h5, csrec_hdf5_slice *s, csre
     CSREC_TRY(csrec_memory_check((uint64_t)entries * 8, 3, h5->name, error));
     s->values = calloc((size_t)entries, 8);
     s->known = calloc((size_t)(entries / s->coils), 1);
-    return s->values && s->known ? CSREC_OK
-                                 : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", h5->name);
+    return s->values && s->known ? CSREC_OK : csrec_memory_fail(error, h5->name);
 }
 
 /* A compound of two floats r and i, as h5py writes complex numbers. */

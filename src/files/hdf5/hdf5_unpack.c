@@ -171,7 +171,7 @@ csrec_status csrec_hdf5_unpack(const csrec_hdf5 *h5, hid_t dataset, const csrec_
     if (r.fills || r.limited || missing) {
         signal->by_channel = l->has_channels;
         signal->alpha = malloc((size_t)values->count);
-        if (!signal->alpha) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", h5->name);
+        if (!signal->alpha) return csrec_memory_fail(error, h5->name);
         memset(signal->alpha, 1, (size_t)values->count);
     }
     if (l->wraps && !is_integer(l->dtype)) change(values, l, 1.0, 0.0);

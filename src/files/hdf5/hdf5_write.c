@@ -191,7 +191,7 @@ static csrec_status begin(writer *w, const char *path, const char *like) {
     if (status) return status;
     compare(w);
     choose_name(w, path);
-    return w->name ? CSREC_OK : csrec_fail(w->error, CSREC_MEMORY, "%s: out of memory", path);
+    return w->name ? CSREC_OK : csrec_memory_fail(w->error, path);
 }
 
 static void end(writer *w) {
@@ -251,7 +251,7 @@ static csrec_status add_fingerprint(const csrec_output *output, csrec_frame *fra
     free(line);
     if (tail) return CSREC_OK;
     csrec_frame_clear(frame);
-    return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
+    return csrec_memory_fail(error, output->name);
 }
 
 csrec_status csrec_hdf5_frame(const csrec_output *output, const char *path,
@@ -307,8 +307,7 @@ static csrec_status put_slabs(writer *w) {
     if (count < chunk) count = chunk;
     if (count > rows) count = rows;
     void *part = w->take ? malloc((size_t)count * row) : NULL;
-    if (w->take && !part)
-        return csrec_fail(w->error, CSREC_MEMORY, "%s: out of memory", w->h5.name);
+    if (w->take && !part) return csrec_memory_fail(w->error, w->h5.name);
     csrec_status status = CSREC_OK;
     for (int64_t first = 0; first < rows && !status; first += count) {
         csrec_slab slab = {first, rows - first < count ? rows - first : count};

@@ -44,7 +44,7 @@ static void on_error(j_common_ptr file) {
     char text[JMSG_LENGTH_MAX];
     c->errors.format_message(file, text);
     if (c->errors.msg_code == JERR_OUT_OF_MEMORY)
-        c->status = csrec_fail(c->error, CSREC_MEMORY, "%s: out of memory", c->name);
+        c->status = csrec_memory_fail(c->error, c->name);
     else if (c->output.file)
         c->status = csrec_output_failed(c->name, c->error);
     else
@@ -69,7 +69,7 @@ static struct jpeg_error_mgr *errors_of(coder *c) {
 }
 
 static csrec_status no_memory(const coder *c) {
-    return csrec_fail(c->error, CSREC_MEMORY, "%s: out of memory", c->name);
+    return csrec_memory_fail(c->error, c->name);
 }
 
 static uint32_t number(const uint8_t *bytes, int n, bool little) {

@@ -274,7 +274,7 @@ csrec_status csrec_npy_header_read(csrec_reader *reader, const char *name, csrec
                           "%s: the .npy header of %u bytes is too long; save a plain array", name,
                           length);
     char *text = malloc((size_t)length + 1);
-    if (!text) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    if (!text) return csrec_memory_fail(error, name);
     csrec_status status = csrec_reader_take(reader, text, length, name, error);
     text[length] = 0;
     *header = (csrec_npy_header){0};

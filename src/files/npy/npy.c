@@ -135,7 +135,7 @@ static csrec_status read_values(csrec_reader *reader, const csrec_npy_header *he
     size_t bytes = target == AS_STORED ? csrec_dtype_size(header->dtype) : target == AS_F32 ? 4 : 8;
     csrec_status status = csrec_memory_check((uint64_t)header->count * bytes, 1, name, error);
     char *flat = status == CSREC_OK ? malloc((size_t)header->count * bytes) : NULL;
-    if (!status && !flat) status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    if (!status && !flat) status = csrec_memory_fail(error, name);
     if (!status) status = read_flat(reader, header, name, target, flat, error);
     /* The parts of a complex number stay together. */
     csrec_shape shape = header->shape;
@@ -254,7 +254,7 @@ static csrec_status make_frame(const csrec_output *output, const char *path,
     size_t bytes = 0;
     char *record = text ? csrec_fingerprint_npy(text, CSREC_FINGERPRINT_UNIT, &bytes) : NULL;
     (void)path, (void)like, (void)crc;
-    if (text && !record) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
+    if (text && !record) return csrec_memory_fail(error, output->name);
     csrec_status status = csrec_frame_create(head, bytes, output->name, frame, error);
     if (!status) memcpy(frame->head, header, head);
     if (!status && record) memcpy(frame->tail, record, bytes);

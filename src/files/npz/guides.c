@@ -58,7 +58,7 @@ csrec_status csrec_npz_guides_read(const csrec_npz *npz, bool planes, csrec_meas
     csrec_shape_count(&m->shape, &entries);
     status = check_planes(&member, &m->shape, error);
     if (!status && !(m->guides = csrec_guides_create(member.header.shape.dim[0], entries)))
-        status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", member.name);
+        status = csrec_memory_fail(error, member.name);
     if (!status)
         status = csrec_npy_values_f32(&member.reader, &member.header, member.name,
                                       m->guides->values, error);

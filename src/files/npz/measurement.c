@@ -97,7 +97,7 @@ static csrec_status read_y(const csrec_npz *npz, csrec_measurement *m, csrec_err
     if (room) m->y = room;
     /* m->y was allocated for the size read first. */
     if (!room)
-        status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", member.name);
+        status = csrec_memory_fail(error, member.name);
     else if (!split && member.header.count != values)
         status = csrec_npz_changed(&member, error);
     else
@@ -233,8 +233,7 @@ static csrec_status read_mask(const csrec_npz *npz, csrec_measurement *m, csrec_
     csrec_status status = csrec_npz_check_mask(npz, &member, m, error);
     if (!status) status = csrec_through_read(npz, m, error);
     if (!status) status = make_room(npz, m, error);
-    if (!status && !(piece = malloc((size_t)size)))
-        status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", member.name);
+    if (!status && !(piece = malloc((size_t)size))) status = csrec_memory_fail(error, member.name);
     if (!status) status = collect_mask(&member, size, piece, m, error);
     free(piece);
     return csrec_npz_end(&member, status, error);

@@ -135,9 +135,7 @@ csrec_status csrec_npz_guides_read(const csrec_npz *npz, bool planes,
 /* Whether sigma has an element for each sample, or value. */
 bool csrec_npz_is_each(const csrec_npz *npz);
 
-/* Arrays rays, and sigma of more than one element, into a measurement whose n and channels are
- * known.
- */
+/* Arrays rays, and sigma of several elements, into a measurement of known n and channels. */
 csrec_status csrec_npz_each_read(const csrec_npz *npz, csrec_measurement *measurement,
                                  csrec_error *error);
 

@@ -27,7 +27,7 @@ csrec_status csrec_npz_open(csrec_input *input, csrec_npz *npz, csrec_error *err
     csrec_status status = CSREC_OK;
     if (!npz->zip)
         status = zip_error_code_zip(&reason) == ZIP_ER_MEMORY
-                     ? csrec_fail(error, CSREC_MEMORY, "%s: out of memory", npz->name)
+                     ? csrec_memory_fail(error, npz->name)
                      : csrec_fail(error, CSREC_FORMAT,
                                   "%s: is not a whole zip archive (%s); write it again with "
                                   "numpy.savez",

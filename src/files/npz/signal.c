@@ -119,7 +119,7 @@ csrec_status csrec_npz_make_frame(const csrec_output *output, const char *path,
     size_t bytes = 0;
     char *record = text ? csrec_fingerprint_npy(text, 1, &bytes) : NULL;
     (void)path, (void)like;
-    if (text && !record) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
+    if (text && !record) return csrec_memory_fail(error, output->name);
     csrec_status status =
         csrec_frame_create(HEAD_MOST, TAIL_MOST + bytes, output->name, frame, error);
     if (!status) {

@@ -102,7 +102,7 @@ static csrec_status look(slabs *s, csrec_error *error) {
     s->mask = malloc(PIECE);
     s->values = malloc((size_t)s->form.channels * PIECE * sizeof *s->values);
     if (!s->zone || !s->index || !s->mask || !s->values)
-        return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", s->npz.name);
+        return csrec_memory_fail(error, s->npz.name);
     csrec_status status = look_at_places(s, error);
     if (!status) status = csrec_npz_check_end(&s->places, error);
     if (!status) status = look_at_y(s, error);
@@ -247,8 +247,7 @@ static csrec_status open_places(slabs *s, csrec_error *error) {
     if (!status)
         status = s->masked ? csrec_npz_check_mask(npz, &s->places, &s->form, error)
                            : csrec_npz_check_index(&s->places, s->form.n, error);
-    if (!status) status = csrec_measurement_check_frame(&s->form, npz->name, &s->entries, error);
-    return status;
+    return status ? status : csrec_measurement_check_frame(&s->form, npz->name, &s->entries, error);
 }
 
 /* Small arrays first: shape, type and number of samples are known even if it is refused. */
@@ -280,8 +279,7 @@ csrec_status csrec_npz_open_slabs(csrec_input *input, const csrec_read_options *
     csrec_status status = csrec_read_options_check(options, false, false, input->name, error);
     slabs *s = status ? NULL : calloc(1, sizeof *s);
     *form = (csrec_measurement){0};
-    if (!s)
-        return status ? status : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    if (!s) return status ? status : csrec_memory_fail(error, input->name);
     s->input = *input;
     *input = (csrec_input){.name = input->name};
     status = csrec_npz_open(&s->input, &s->npz, error);

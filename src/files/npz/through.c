@@ -33,7 +33,7 @@ static csrec_status read_array(const csrec_npz *npz, const char *field, bool wan
     if (header->is_complex && !want_complex)
         status = csrec_fail(error, CSREC_DATA, "%s: is complex; save real numbers", member.name);
     if (!status && !(made = calloc((size_t)header->count * (size_t)each, sizeof *made)))
-        status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", member.name);
+        status = csrec_memory_fail(error, member.name);
     if (!status) status = csrec_npy_values_f64(&member.reader, header, member.name, made, error);
     /* Real values become pairs in place, from the last. */
     for (int64_t i = header->count; each == 2 && !status && i-- > 0;) {
@@ -55,7 +55,7 @@ static csrec_status read_extents(const csrec_npz *npz, const char *field, int di
     if (status) return status;
     int64_t n = 1, *made = malloc((size_t)dims * sizeof *made);
     if (shape.dims > 0) csrec_shape_count(&shape, &n);
-    if (!made) status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", npz->name);
+    if (!made) status = csrec_memory_fail(error, npz->name);
     if (!status && n != 1 && n != dims)
         status =
             csrec_fail(error, CSREC_DATA,
@@ -179,7 +179,7 @@ static csrec_status read_blur(const csrec_npz *npz, const csrec_shape *shape,
                           "%s: array 'kernel': has %d axes, the signal has %d; save one of as many",
                           npz->name, seen.dims, shape->dims);
     int64_t *extents = malloc((size_t)seen.dims * sizeof *extents);
-    if (!extents) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", npz->name);
+    if (!extents) return csrec_memory_fail(error, npz->name);
     memcpy(extents, seen.dim, (size_t)seen.dims * sizeof *extents);
     spec->kernel = extents;
     return CSREC_OK;
@@ -227,7 +227,7 @@ csrec_status csrec_through_read(const csrec_npz *npz, csrec_measurement *m, csre
         return csrec_fail(error, CSREC_DATA, "%s: array 'operator': '%s' is unknown; save %s",
                           npz->name, text, csrec_through_list(list));
     m->through = calloc(1, sizeof *m->through);
-    if (!m->through) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", npz->name);
+    if (!m->through) return csrec_memory_fail(error, npz->name);
     m->through->name = type->name;
     status = read_parameters(npz, &m->shape, m->through, error);
     return status ? status : correct_sizes(npz, m, error);

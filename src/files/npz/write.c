@@ -160,7 +160,7 @@ static csrec_status add_fingerprint(const csrec_output *output, csrec_npz_field 
     const char *text = csrec_output_fingerprint(output);
     if (!text) return CSREC_OK;
     *line = csrec_fingerprint_line(text, 1);
-    if (!*line) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
+    if (!*line) return csrec_memory_fail(error, output->name);
     snprintf(descr, 32, "S%zu", strlen(*line));
     *field = (csrec_npz_field){
         .name = "fingerprint", .descr = descr, .data = *line, .bytes = strlen(*line)};
@@ -244,7 +244,7 @@ static csrec_status convert_y(const csrec_measurement *m, const char *path, void
     if (bytes == 0 || (m->is_complex && m->dtype != CSREC_F32 && m->dtype != CSREC_F64))
         return csrec_fail(error, CSREC_ARGUMENT, "%s: array 'y': dtype is not valid", path);
     *y = malloc((size_t)count * bytes);
-    if (!*y) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    if (!*y) return csrec_memory_fail(error, path);
     int64_t fault = convert(m->dtype, m->y, count, *y);
     if (fault < 0) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,

@@ -44,8 +44,7 @@ static void on_error(png_structp png, png_const_charp text) {
 }
 
 static void on_warning(png_structp png, png_const_charp text) { /* the library never prints */
-    (void)png;
-    (void)text;
+    (void)png, (void)text;
 }
 
 static void on_read(png_structp png, png_bytep data, size_t bytes) {
@@ -129,7 +128,7 @@ static void take_pixels(decoder *d) {
     /* Zeroed: damaged data may leave pixels of an interlaced picture unwritten. */
     d->raw = calloc(d->height, row);
     if (!d->raw) {
-        d->status = csrec_fail(d->error, CSREC_MEMORY, "%s: out of memory", d->name);
+        d->status = csrec_memory_fail(d->error, d->name);
         png_error(d->png, "memory");
     }
     for (int pass = 0; pass < passes; pass++)
@@ -195,8 +194,7 @@ static csrec_status arrange(decoder *d) {
     bool transparent = d->stored > d->channels;
     if (transparent || d->keyed) {
         d->image.alpha = malloc(pixels);
-        if (!d->image.alpha)
-            return csrec_fail(d->error, CSREC_MEMORY, "%s: out of memory", d->name);
+        if (!d->image.alpha) return csrec_memory_fail(d->error, d->name);
     }
     if (transparent) split_alpha(d, pixels);
     if (d->keyed) compare_key(d, pixels);
@@ -225,7 +223,7 @@ static csrec_status run(decoder *d, csrec_input *input, csrec_error *error) {
     if (d->info)
         status = decode(d);
     else
-        csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+        csrec_memory_fail(error, input->name);
     png_destroy_read_struct(&d->png, &d->info, NULL);
     return status;
 }
@@ -290,8 +288,7 @@ static csrec_status tell(csrec_input *input, csrec_about *about, csrec_error *er
         if (size > INT32_MAX || size > input->size - at - sizeof head) break;
         const size_t before = about->size;
         uint8_t *data = keeps(type) ? csrec_about_add(about, type, size) : NULL;
-        if (!data && keeps(type))
-            return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+        if (!data && keeps(type)) return csrec_memory_fail(error, input->name);
         if (data) csrec_input_peek(input, at + sizeof head, data, size);
         if (data && csrec_about_is_fingerprint(data, size)) about->size = before;
         at += size + 12; /* and a checksum */

@@ -32,8 +32,7 @@ static void on_error(png_structp png, png_const_charp text) {
 }
 
 static void on_warning(png_structp png, png_const_charp text) {
-    (void)png;
-    (void)text;
+    (void)png, (void)text;
 }
 
 static void on_write(png_structp png, png_bytep data, size_t bytes) {

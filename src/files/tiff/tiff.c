@@ -11,19 +11,14 @@
 static int on_error(TIFF *file, void *context, const char *module, const char *format,
                     va_list words) {
     csrec_tiff *tiff = context;
-    (void)file;
-    (void)module;
+    (void)file, (void)module;
     if (!tiff->text[0]) vsnprintf(tiff->text, sizeof tiff->text, format, words);
     return 1;
 }
 
 static int on_warning(TIFF *file, void *context, const char *module, const char *format,
                       va_list words) { /* the library never prints */
-    (void)file;
-    (void)context;
-    (void)module;
-    (void)format;
-    (void)words;
+    (void)file, (void)context, (void)module, (void)format, (void)words;
     return 1;
 }
 
@@ -70,7 +65,7 @@ static toff_t on_size(thandle_t handle) {
 
 static csrec_status open_with(csrec_tiff *tiff, const char *mode, csrec_error *error) {
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
-    if (!options) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", tiff->name);
+    if (!options) return csrec_memory_fail(error, tiff->name);
     uint64_t most = csrec_memory_available() / 2;
     TIFFOpenOptionsSetMaxSingleMemAlloc(options, most < (uint64_t)INT64_MAX ? (tmsize_t)most
                                                                             : (tmsize_t)INT64_MAX);

@@ -106,8 +106,7 @@ static csrec_status open_blocks(page_reader *r, bool tiled, block *b, uint32_t *
         (double)r->bytes > fmax(4.0 * page, BLOCK_MOST))
         return csrec_tiff_damaged(r->tiff, r->error);
     r->room = malloc((size_t)r->bytes);
-    return r->room ? CSREC_OK
-                   : csrec_fail(r->error, CSREC_MEMORY, "%s: out of memory", r->tiff->name);
+    return r->room ? CSREC_OK : csrec_memory_fail(r->error, r->tiff->name);
 }
 
 static uint32_t least(uint32_t a, uint32_t b) {
@@ -178,8 +177,7 @@ static csrec_status apply_mask(const page_reader *r, csrec_tiff *from, known_pag
                           "%s: its mask has another size, or several bands; save one of one band",
                           from->name);
     m.size = csrec_dtype_size(l.dtype);
-    if (!(m.pixels = calloc(pixels_of(r), m.size)))
-        return csrec_fail(r->error, CSREC_MEMORY, "%s: out of memory", from->name);
+    if (!(m.pixels = calloc(pixels_of(r), m.size))) return csrec_memory_fail(r->error, from->name);
     csrec_status status = read_page(&m);
     for (size_t i = 0; i < pixels_of(r) && !status; i++)
         if (!is_opaque(m.pixels + i * m.size, l.dtype))
@@ -317,7 +315,7 @@ static csrec_status read_pages(page_reader *r, csrec_image *signal) {
     csrec_status status = CSREC_OK;
     if ((l->alpha || signal->palette || l->split > 1) &&
         !(own = malloc(pixels_of(r) * l->stored * r->size)))
-        status = csrec_fail(r->error, CSREC_MEMORY, "%s: out of memory", r->tiff->name);
+        status = csrec_memory_fail(r->error, r->tiff->name);
     bool there = csrec_tiff_first(r->tiff);
     for (int64_t p = 0, channel; p < numbers && !status; p++) {
         const int64_t page = csrec_tiff_page_of(l, p, &channel);

@@ -342,7 +342,7 @@ static csrec_status write_file(writer *w, csrec_output *output) {
     if (((part || w->take) && !(w->room = malloc(rows * row_bytes(w)))) ||
         (w->across && !(w->tile = malloc(w->down * row_bytes(w) / w->width * w->across)))) {
         free(w->room);
-        return csrec_fail(w->error, CSREC_MEMORY, "%s: out of memory", output->name);
+        return csrec_memory_fail(w->error, output->name);
     }
     csrec_status status =
         csrec_tiff_create(output->file, output->name, bytes > CLASSIC_MOST, &w->tiff, w->error);

@@ -8,7 +8,6 @@
 
 #include "csrec/sampling.h"
 #include "base/clock.h"
-#include "base/pool.h"
 #include "base/threads.h"
 
 /* Shares of the samples that are shown, and the mean of weights. */

@@ -4,7 +4,6 @@
 #include "learn/net/pyramid.h"
 
 #include "base/threads.h"
-#include "learn/net/prior.h"
 
 csrec_status csrec_pass_room(const csrec_pool *pool, int64_t height, int64_t width,
                              csrec_error *error) {

@@ -54,7 +54,7 @@ typedef struct csrec_prior_pass {
     csrec_pool pool; /* of these arrays */
 } csrec_prior_pass;
 
-/* prior: channels of csrec_prior_begin. A model for 1 channel serves any number, one by one. May be
+/* prior: channels of csrec_prior_begin. A model for 1 channel serves any, one by one. May be
  * cleared after a failure, too. CSREC_DATA: a model for other channels; CSREC_FILE, CSREC_MEMORY.
  */
 csrec_status csrec_prior_pass_create(const csrec_prior_from *from, int64_t channels, int64_t prior,
@@ -128,7 +128,6 @@ csrec_status csrec_net_fit(csrec_net *net, const csrec_fit_source *source,
                            const csrec_fit_options *options, csrec_call *call, int64_t *done,
                            csrec_error *error);
 
-/* Bytes, and seconds of a step on one thread, of a fit to pictures of so many pixels; copies 0: 1.
- */
+/* Bytes, and seconds of a step on a thread, of a fit to pictures of so many pixels; copies 0: 1. */
 double csrec_fit_bytes(double pixels, double copies);
 double csrec_fit_seconds(double pixels, double copies);

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE /* dladdr */
 
 #include "learn/net/prior.h"
-#include "csrec/net.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -33,7 +33,7 @@ struct csrec_priors {
 
 csrec_status csrec_priors_create(csrec_priors **priors, csrec_error *error) {
     csrec_priors *made = calloc(1, sizeof *made);
-    if (!made) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!made) return csrec_memory_fail(error, NULL);
     pthread_mutex_init(&made->lock, NULL);
     *priors = made;
     return CSREC_OK;
@@ -74,7 +74,7 @@ static csrec_status find_model(csrec_priors *priors, int64_t channels, const csr
         return CSREC_OK;
     }
     m = malloc(sizeof *m + strlen(path) + 1);
-    if (!m) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!m) return csrec_memory_fail(error, NULL);
     const csrec_status status = csrec_prior_find(channels, &m->model, error);
     if (status) {
         free(m);
@@ -142,7 +142,7 @@ csrec_status csrec_prior_start(csrec_prior_use *use, int64_t planes, const csrec
     if (!use->kept)
         return csrec_prior_create(use->model, planes, context, options, &use->net, error);
     use->of = take_net(use, context, options);
-    if (!use->of) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!use->of) return csrec_memory_fail(error, NULL);
     csrec_status status = use->of->net ? CSREC_OK : start_net(use->of, planes, options, error);
     use->net = use->of->net;
     return status;

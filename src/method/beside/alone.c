@@ -2,7 +2,6 @@
 /* alone.c - a frame by itself, without guides and other frames. */
 #include <string.h>
 
-#include "learn/net/pass.h"
 #include "measurement/channels.h"
 #include "method/beside/beside.h"
 #include "method/smooth/holes.h"
@@ -55,7 +54,7 @@ static csrec_status by_network(csrec_film *f, const csrec_recovery *own, csrec_c
     csrec_pool pool = {0};
     const int64_t C = m->channels;
     double *middle = CSREC_TAKE(&pool, middle, C);
-    csrec_status status = pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
+    csrec_status status = pool.lacks ? csrec_memory_fail(error, NULL) : CSREC_OK;
     const double unit = status ? 1.0 : csrec_tones_unit(m, own->whole, middle);
     const bool constant = csrec_whole_constant(own->whole, C);
     for (int64_t i = 0; i < f->height * f->width * C && !status && constant; i++)
@@ -136,7 +135,7 @@ csrec_status csrec_film_itself(csrec_film *f, const csrec_measurement *m, csrec_
     plain.bands_apart = true;
     for (int64_t i = 0; i < values; i++) signal[i] = NAN; /* of what is measured nowhere */
     csrec_status status = a.part ? csrec_groups_each(&plain, recover_group, &a, error)
-                                 : csrec_fail(error, CSREC_MEMORY, "out of memory");
+                                 : csrec_memory_fail(error, NULL);
     csrec_pool_clear(&pool);
     return status;
 }

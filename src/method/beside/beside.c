@@ -9,7 +9,6 @@
 #include "measurement/channels.h"
 #include "measurement/each.h"
 #include "measurement/guides.h"
-#include "method/method.h"
 
 static const csrec_param params[] = {
     {"turns", 1, 1, 8, "passes over a frame, flipped and turned, whose results are averaged"},
@@ -45,7 +44,7 @@ static csrec_status split(const csrec_measurement *m, frames *f, csrec_error *er
     CSREC_TAKE(&f->pool, f->y, m->n * C);
     csrec_each_take(&f->pool, m, m->n, &f->each);
     f->each.y = f->y;
-    if (f->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (f->pool.lacks) return csrec_memory_fail(error, NULL);
     for (int64_t i = 0; i < m->n; i++) f->first[m->index[i] / area + 1]++;
     for (int64_t t = 0; t < f->n; t++) f->first[t + 1] += f->first[t];
     memcpy(next, f->first, (size_t)(f->n + 1) * sizeof *next);

@@ -138,7 +138,7 @@ csrec_status csrec_film_gather(csrec_film *f, int64_t t, csrec_measurement *all,
     *all = *m;
     CSREC_TAKE(pool, all->index, n);
     CSREC_TAKE(pool, all->y, n * C);
-    if (pool->lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (pool->lacks) return csrec_memory_fail(error, NULL);
     for (int64_t i = 0; i < n * C; i++) all->y[i] = NAN;
     for (int64_t c = 0; c < C; c++) gather_channel(f, t, c, all->y);
     for (int64_t i = 0; i < m->n * C; i++)

@@ -6,8 +6,6 @@
 #include "learn/net/pyramid.h"
 #include "measurement/channels.h"
 #include "method/beside/beside.h"
-#include "method/method.h"
-#include "solver/solver.h"
 
 enum { REACH = 3 }; /* without a network */
 
@@ -305,8 +303,7 @@ csrec_status csrec_film_take(csrec_film *f, double *signal, double *variance, cs
                              csrec_error *error) {
     const int64_t t = f->taken;
     const csrec_film_frame_fn take = f->other ? f->other : take_own;
-    const csrec_status status = take(f, t, signal, variance, call, error);
-    if (status) return status;
+    CSREC_TRY(take(f, t, signal, variance, call, error));
     csrec_samples_restore(&csrec_film_at(f, t)->m, signal);
     f->taken++;
     return CSREC_OK;

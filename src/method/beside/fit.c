@@ -4,9 +4,7 @@
 
 #include "base/clock.h"
 #include "csrec/sampling.h"
-#include "learn/net/pass.h"
 #include "method/beside/beside.h"
-#include "method/method.h"
 
 /* A frame of a sequence takes one step in so many of those of a picture. */
 enum { SHARE = 8, STREAM_FIT = 1 << 24 };
@@ -17,7 +15,7 @@ int64_t csrec_film_steps(double steps, bool sequence) {
 
 /* Samples that the vote leaves out are neither shown nor hidden, in any frame. So the network is
  * not fitted to them when the vote asks what it misses there, and it is the one that makes the
- * result: shares hold for it. Frames before may have seen them beside, but none was asked for them.
+ * result: shares hold for it. Frames before may have seen them beside, but were not asked for them.
  */
 static int64_t fit_to(csrec_film *f, int64_t t, const uint8_t *known) {
     int64_t count = 0;

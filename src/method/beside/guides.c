@@ -11,9 +11,7 @@
 
 /* ------------------------------------------------------------------ candidates ---------------- */
 
-/* Of planes of one name that tell of the colour of surfaces, one for each channel, that of this
- * one.
- */
+/* Of planes of one name that tell of the colour of surfaces, one a channel, that of this one. */
 static bool serves(const csrec_guides *g, int64_t k, int64_t c, int64_t channels) {
     int64_t before = 0, all = 0;
     if (!csrec_guide_is_albedo(g->name[k])) return true;

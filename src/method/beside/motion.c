@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* motion.c - the motion between two frames, by what both are by themselves, as far as it makes the
- * samples of either easier to tell from the other frame; and what one is brighter than the other.
- */
+ * samples of either easier to tell from the other frame; and how much brighter one is. */
 #include <math.h>
 #include <string.h>
 
@@ -198,8 +197,7 @@ static void no_gain(const csrec_film *f, int64_t k) {
     }
 }
 
-/* known: 1 where samples of frames k and t are around, 0 in holes of either. Returns their number.
- */
+/* known: 1 where samples of frames k and t are around, 0 in holes of one. Returns their number. */
 static double find_common(csrec_film *f, int64_t k, int64_t t) {
     const csrec_holes *a = &f->holes[csrec_film_slot(f, k)], *b = &f->holes[csrec_film_slot(f, t)];
     double count = 0.0;
@@ -246,8 +244,7 @@ double csrec_film_seen(const csrec_film *f, int64_t k, int64_t c, double value) 
                : value;
 }
 
-/* Finds the flow with the gains so far; the squares that frame t then misses of the samples of k.
- */
+/* Finds the flow with the gains so far; the squares that frame t misses of samples of k. */
 static double find_flow(csrec_film *f, int64_t k, int64_t t) {
     csrec_motion *m = &f->motion;
     double missed = 0.0;

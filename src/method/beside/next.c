@@ -44,7 +44,7 @@ csrec_status csrec_film_next(csrec_film *f, double *squares, csrec_call *call, c
     double *last = CSREC_TAKE(&pool, last, n * C), *before = CSREC_TAKE(&pool, before, n * C);
     double *variance = CSREC_TAKE(&pool, variance, n * C);
     double *line = CSREC_TAKE(&pool, line, f->height > f->width ? f->height : f->width);
-    csrec_status status = pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
+    csrec_status status = pool.lacks ? csrec_memory_fail(error, NULL) : CSREC_OK;
     for (int64_t i = 0; i < n * C && !status; i++) variance[i] = NAN;
     if (!status && t > 0) status = recover_frame(f, t - 1, before, NULL, call, error);
     if (!status) status = recover_frame(f, t, last, variance, call, error);

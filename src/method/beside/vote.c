@@ -6,7 +6,6 @@
 
 #include "csrec/sampling.h"
 #include "method/beside/beside.h"
-#include "method/method.h"
 
 enum { STREAM_VOTE = 1 << 23, LEAST_LEFT_OUT = 24, STEP = 4 };
 
@@ -19,8 +18,7 @@ static const double PRIOR = 12.0; /* samples of the mean of the frame that count
 
 /* Of a frame: the samples that are kept, those that are left out here and there, and those that are
  * hidden as others are by the frame's holes, which other frames have moved by as much; by position,
- * so that sums do not depend on their order.
- */
+ * so that sums do not depend on their order. */
 typedef struct parting {
     csrec_measurement kept, out, hidden;
     double *ways[2];  /* from what is kept: with all, by itself */
@@ -47,7 +45,7 @@ static csrec_status part(const csrec_film *f, int64_t t, const csrec_measurement
     }
     for (int k = 0; k < 2; k++) CSREC_TAKE(&p->pool, p->ways[k], values);
     CSREC_TAKE(&p->pool, p->variance, values);
-    if (p->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (p->pool.lacks) return csrec_memory_fail(error, NULL);
     for (int64_t i = 0; i < values; i++) p->variance[i] = NAN;
     for (int64_t i = 0; i < m->n; i++) sample[m->index[i]] = i + 1;
     for (int64_t at = 0; at < entries; at++) {
@@ -150,7 +148,7 @@ static csrec_status try_guides(csrec_film *f, int64_t t, parting *p, csrec_call 
     const int64_t values = f->height * f->width * f->channels;
     CSREC_TAKE(&p->pool, p->ways[0], values);
     CSREC_TAKE(&p->pool, p->variance, values);
-    if (p->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (p->pool.lacks) return csrec_memory_fail(error, NULL);
     for (int64_t i = 0; i < values; i++) p->variance[i] = NAN;
     f->unguided = false;
     csrec_status status = csrec_film_recover(f, t, guided.ways[0], guided.variance, call, error);
@@ -170,7 +168,7 @@ static csrec_status find_shares(csrec_film *f, int64_t t, csrec_call *call, csre
     parting p;
     csrec_status status = part(f, t, &whole.m, &p, error);
     double *sums = CSREC_ZEROS(&p.pool, sums, 3 * f->height * f->width);
-    if (!status && p.pool.lacks) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!status && p.pool.lacks) status = csrec_memory_fail(error, NULL);
     f->voted = !status && p.out.n >= LEAST_LEFT_OUT;
     if (f->voted) {
         const double each = (double)(f->height * f->width) / (double)p.out.n;
@@ -188,7 +186,7 @@ static csrec_status find_shares(csrec_film *f, int64_t t, csrec_call *call, csre
         divide_blocks(f, &p, sums);
         divide_holes(f, &p);
         if (csrec_film_scale(f, &p.out, p.ways, p.variance, LEFT_OUT))
-            status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+            status = csrec_memory_fail(error, NULL);
     }
     csrec_pool_clear(&p.pool);
     return status;

@@ -99,7 +99,7 @@ static csrec_status run_device(csrec_sparse_job *j, const csrec_context *context
                                csrec_error *error) {
     const csrec_measurement *m = j->measurement;
     double *y = malloc((size_t)m->n * sizeof *y);
-    csrec_status status = y ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    csrec_status status = y ? CSREC_OK : csrec_memory_fail(error, NULL);
     csrec_progress progress = {.total = j->tasks, .residual = -1.0};
     for (int64_t c = 0; c < m->channels && !status; c++) {
         csrec_sparse_progress(&progress, j);
@@ -139,8 +139,7 @@ static bool suits(const csrec_measurement *measurement) {
 /* The schedule determines when to stop. */
 static void complete(const csrec_measurement *measurement, bool atoms,
                      csrec_recover_options *options) {
-    (void)measurement;
-    (void)atoms;
+    (void)measurement, (void)atoms;
     options->basis = csrec_operator_dct.name;
     options->solve.solver = csrec_solver_threshold.name;
     if (options->solve.stop.epsilon == CSREC_EPSILON_UNSET) options->solve.stop.epsilon = 0.0;

@@ -44,8 +44,7 @@ typedef struct csrec_grids_chain {
 /* Whether sums travel. */
 bool csrec_grids_chain_shared(const csrec_grids_chain *chain);
 
-/* All ranks take rank 0's number of grids in a batch: `most`, or fewer so that each rank has one.
- */
+/* All ranks take rank 0's number of grids in a batch: `most`, or so few that each has one. */
 csrec_status csrec_grids_chain_open(csrec_grids_chain *chain, int64_t most, csrec_error *error);
 
 /* This rank's batch of grids; false: there is none, or the sums have ended. */

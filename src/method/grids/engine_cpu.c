@@ -14,7 +14,6 @@
 #include "base/threads.h"
 #include "operator/haar.h"
 #include "method/grids/chain.h"
-#include "solver/solver.h"
 
 enum { BATCH = 32, FITS = 8 };
 
@@ -68,7 +67,7 @@ static csrec_status solve_alone(job *j, csrec_grid_run *run, int64_t channel, co
 static csrec_status pursue(job *j, csrec_grid_run *run, int64_t channel, csrec_error *error) {
     const csrec_measurement *m = j->measurement;
     double *y = malloc((size_t)m->n * sizeof *y);
-    if (!y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!y) return csrec_memory_fail(error, NULL);
     for (int64_t k = 0; k < m->n; k++) y[k] = m->y[run->order[k] * m->channels + channel];
     csrec_solve_options solve = j->options->solve;
     solve.progress = pass_progress;
@@ -272,8 +271,7 @@ static csrec_status run_batch(job *j, int64_t first, int64_t count, csrec_grid_r
 static csrec_status run_all(job *j, csrec_atoms *atoms, csrec_error *error) {
     int64_t channels = j->measurement->channels, first, count;
     csrec_grid_run *runs = calloc(BATCH, sizeof *runs);
-    csrec_status status =
-        runs ? open_chain(j, error) : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    csrec_status status = runs ? open_chain(j, error) : csrec_memory_fail(error, NULL);
     while (!status && !csrec_call_stopped(&j->call) &&
            csrec_grids_chain_next(&j->chain, &first, &count)) {
         csrec_call_poll(&j->call);

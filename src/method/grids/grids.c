@@ -4,7 +4,6 @@
 
 #include "base/threads.h"
 #include "method/grids/chain.h"
-#include "solver/solver.h"
 
 /* For each grid of a batch its samples' order, tree and atoms; for each running pursuit its state.
  * The number of atoms depends on the data: rates are for pictures. */

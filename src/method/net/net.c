@@ -172,7 +172,7 @@ static csrec_status add_groups(const csrec_recovery *r, csrec_error *error) {
     const csrec_measurement *m = r->measurement;
     int64_t values = m->shape.dim[0] * m->shape.dim[1] * m->channels;
     double *start = malloc((size_t)values * sizeof *start);
-    if (!start) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!start) return csrec_memory_fail(error, NULL);
     memcpy(start, r->signal, (size_t)values * sizeof *start);
     csrec_recover_options options = csrec_options_within(r->options, NULL);
     csrec_recovery own = *r;

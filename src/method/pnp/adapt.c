@@ -16,7 +16,6 @@
 #include "base/threads.h"
 #include "csrec/sampling.h"
 #include "learn/net/pyramid.h"
-#include "method/method.h"
 #include "method/pnp/pnp.h"
 
 /* a; levels of noise that is added to an estimate, in shares of the most; and Adam's rate. */

@@ -115,8 +115,7 @@ csrec_status csrec_pnp_decorrelate(csrec_pnp *p, double *level);
 
 /* Whether A A^T = c I, and the rows mix all entries: signals of low and high frequencies and single
  * entries have each about the share m/n of their energy in the rows' space, and the part of a
- * single entry in it reaches everywhere. Blocks do not: errors of each have a level of their own.
- */
+ * single entry in it reaches everywhere. Blocks do not: errors of each have their own level. */
 csrec_status csrec_pnp_mixes(csrec_pnp *p, bool *mixes);
 
 /* p->x: the result. *done receives the denoisings. *lost: the level grew, so that rows do not mix

@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "method/method.h"
 
 static const csrec_param params[] = {
     {"turns", 1, 1, 8, "passes over the picture, flipped and turned, whose results are averaged"},

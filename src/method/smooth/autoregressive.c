@@ -268,8 +268,7 @@ static void refine(pursuit *p) {
     }
 }
 
-/* Fits what is chosen and keeps the model of the least score. Returns the square of what is left.
- */
+/* Fits what is chosen and keeps the model of the least score. Returns the square of the rest. */
 static double judge(pursuit *p) {
     const csrec_series *s = p->s;
     const int count = p->now.count;

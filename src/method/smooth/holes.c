@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/call.h"
-#include "base/pool.h"
 #include "method/smooth/plate.h"
 #include "sampling/sampling.h"
 
@@ -147,7 +145,7 @@ static csrec_status try_method(job *j, double *squares, csrec_error *error) {
     CSREC_TAKE(&j->pool, kept.index, entries);
     CSREC_TAKE(&j->pool, kept.y, entries * C);
     CSREC_TAKE(&j->pool, signal, entries * C);
-    if (j->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (j->pool.lacks) return csrec_memory_fail(error, NULL);
     for (int64_t i = 0; i < entries; i++) {
         if (!j->known[i] || j->out[i]) continue;
         memcpy(kept.y + kept.n * C, j->signal + i * C, (size_t)C * sizeof *kept.y);

@@ -97,8 +97,7 @@ csrec_status csrec_plate_level_create(const int64_t extent[3], const double h[3]
 /* After fixed and weight are set. */
 void csrec_plate_level_scale(csrec_plate_level *level);
 
-/* out = A u where not fixed, else 0. u may have values where fixed. rows: scratch, as the level's.
- */
+/* out = A u where not fixed, else 0. u may be any where fixed. rows: scratch, as the level's. */
 void csrec_plate_product(const csrec_plate_level *level, const double *u, double *rows,
                          double *out);
 

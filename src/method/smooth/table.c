@@ -17,8 +17,7 @@ enum { SERIES_MOST = 512, ENTRIES_MOST = 1 << 22, PAIRS_LEAST = 8 };
  * sampled, from 16 x 2 up, none of more than 8 columns reaches them, and 790 of 800 tables do. */
 static const double QUARTILE = 2.0, MEDIAN = 10.0, UNLIKE = 1.0;
 
-/* Share of a series' variance that counts as a difference in any case: of series that stand still.
- */
+/* Share of a series' variance that counts as a difference anyway: of series that stand still. */
 static const double STILL = 1e-3;
 
 typedef struct column {

@@ -103,11 +103,11 @@ static csrec_status solve_through(job *j, int64_t task, const csrec_solve_option
         csrec_solve_watched(j->A[f], y, solve, NULL, NULL, &atoms, &j->reports[task], error);
     double *signal = j->result + task * j->entries * j->wide;
     double *x = status ? NULL : calloc((size_t)j->A[f]->n, sizeof *x);
-    if (!status && !x) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!status && !x) status = csrec_memory_fail(error, NULL);
     for (int64_t i = 0; i < atoms.n && !status; i++) x[atoms.column[i]] = atoms.coefficient[i];
     if (!status && !first) memcpy(signal, x, (size_t)j->A[f]->n * sizeof *x);
     if (!status && first && first->type->forward(first, x, signal))
-        status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+        status = csrec_memory_fail(error, NULL);
     csrec_atoms_clear(&atoms);
     free(x);
     return status;
@@ -118,7 +118,7 @@ static csrec_status run_task(job *j, int64_t task, csrec_error *error) {
     csrec_setting settings[CSREC_SPARSE_SETTINGS + 1];
     const size_t bytes = (size_t)(m->n * j->each) * sizeof(double);
     double *own = m->channels > 1 ? malloc(bytes) : NULL, *y = m->channels > 1 ? own : m->y;
-    if (!y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!y) return csrec_memory_fail(error, NULL);
     if (own) csrec_channel_take(m->n, m->channels, task / j->frames, j->each, m->y, own);
     csrec_solve_options solve = csrec_sparse_options(j, task / j->frames, settings);
     solve.progress = csrec_sparse_progress;
@@ -193,7 +193,7 @@ static csrec_status set_up(job *j, const csrec_context *products, csrec_error *e
     const size_t bytes = (size_t)(j->tasks * j->entries * j->wide) * sizeof *j->own;
     if (j->tasks > 1) j->result = j->own = malloc(bytes);
     j->reports = calloc((size_t)j->tasks, sizeof *j->reports);
-    return j->result && j->reports ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    return j->result && j->reports ? CSREC_OK : csrec_memory_fail(error, NULL);
 }
 
 static void deliver(const job *j, double *signal, csrec_recover_report *report) {

@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "base/unit.h"
 #include "method/spectrum.h"
 #include "method/tv/tv.h"
 

@@ -3,7 +3,6 @@
  * channels with the same positions by itself. */
 #include <math.h>
 
-#include "base/pool.h"
 #include "measurement/channels.h"
 #include "method/smooth/holes.h"
 #include "recover/parts/parts.h"
@@ -31,7 +30,7 @@ static csrec_status prepare(group_job *j, csrec_error *error) {
     if (all->variance) CSREC_TAKE(&j->pool, j->variance, j->entries * C);
     if (all->atoms) CSREC_ZEROS(&j->pool, j->atoms, C);
     j->whole.most = j->whole.least + C;
-    return j->pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
+    return j->pool.lacks ? csrec_memory_fail(error, NULL) : CSREC_OK;
 }
 
 /* Channels that are measured nowhere have no group. mean: NULL or [channels]. */
@@ -97,8 +96,7 @@ static csrec_status run_group(void *job, const csrec_groups *g, int64_t k,
     own.atoms = j->atoms;
     own.report = &one;
     if (j->variance) j->variance[0] = -1.0;
-    csrec_status status = run(j->method, &own, error);
-    if (status) return status;
+    CSREC_TRY(run(j->method, &own, error));
     deliver(j, g, k);
     csrec_report_add(&one, j->all->report);
     return CSREC_OK;

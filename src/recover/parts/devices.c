@@ -75,19 +75,17 @@ static csrec_status run_joined(member *m, csrec_comm *comm, int threads, csrec_e
     crew *c = m->crew;
     csrec_recover_options options = *c->options;
     csrec_context context;
-    csrec_status status = csrec_context_create_at(c->list, m->rank, &context, error);
-    if (status) return status;
+    CSREC_TRY(csrec_context_create_at(c->list, m->rank, &context, error));
     options.comm = comm;
     options.threads = threads;
     options.solve.progress = hear;
     options.solve.context = m;
-    status = c->run(&context, &options, c->job, error);
+    csrec_status status = c->run(&context, &options, c->job, error);
     csrec_context_destroy(&context);
     return status;
 }
 
-/* A csrec_comm_run_fn. Loops without a number of threads of their own have this rank's share, too.
- */
+/* A csrec_comm_run_fn. Loops without a number of threads have this rank's share, too. */
 static void run_rank(void *context, int rank, csrec_comm *comm, const csrec_error *joined) {
     crew *c = context;
     csrec_error why = *joined;
@@ -106,8 +104,7 @@ csrec_status csrec_recover_devices(csrec_device_list *list, const csrec_recover_
                                    csrec_rank_run run, void *job, csrec_error *error) {
     crew c = {.list = list, .options = options, .run = run, .job = job};
     for (int k = 0; k < list->n; k++) c.members[k] = (member){.crew = &c, .rank = k};
-    if (csrec_comm_hub_run(list->n, run_rank, &c))
-        return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (csrec_comm_hub_run(list->n, run_rank, &c)) return csrec_memory_fail(error, NULL);
     list->n = c.size;
     return c.status ? csrec_fail(error, c.status, "%s", c.error.text) : CSREC_OK;
 }

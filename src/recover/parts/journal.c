@@ -10,7 +10,6 @@
 #include <zlib.h>
 
 #include "csrec/sampling.h"
-#include "base/error.h"
 #include "recover/parts/parts.h"
 
 static const char MAGIC[8] = {'c', 's', 'r', 'e', 'c', 'j', 'r', '2'};
@@ -152,7 +151,7 @@ csrec_status csrec_journal_open(const char *path, const char *key, const csrec_t
     if (!path) return CSREC_OK;
     csrec_journal *j = malloc(sizeof *j);
     head *h = head_of(key ? key : "", tiling, channels, unit);
-    csrec_status status = j && h ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    csrec_status status = j && h ? CSREC_OK : csrec_memory_fail(error, NULL);
     int fd = -1;
     if (!status) status = open_file(path, h, comm, &fd, error);
     if (!status && fd >= 0) {

@@ -189,8 +189,7 @@ static void take_turn(const csrec_mosaic *m, int64_t number, slot *c, const csre
 csrec_status csrec_mosaic_add(csrec_mosaic *m, int64_t tile, int64_t number, const csrec_box *where,
                               const csrec_boxed *values, csrec_error *error) {
     slot *c = &m->cells[number];
-    csrec_status status = begin(m, number, c, error);
-    if (status) return status;
+    CSREC_TRY(begin(m, number, c, error));
     if (tile != c->next) return keep(m, c, tile, where, values, error);
     take_turn(m, number, c, where, values);
     for (waiting **w = &c->waiting; *w;) {
@@ -208,8 +207,7 @@ csrec_status csrec_mosaic_add(csrec_mosaic *m, int64_t tile, int64_t number, con
 csrec_status csrec_mosaic_set(csrec_mosaic *m, int64_t number, const csrec_boxed *values,
                               csrec_error *error) {
     slot *c = &m->cells[number];
-    csrec_status status = begin(m, number, c, error);
-    if (status) return status;
+    CSREC_TRY(begin(m, number, c, error));
     csrec_boxed_copy(values, m->channels, &values->box, &c->cell);
     c->next = -1;
     return CSREC_OK;

@@ -13,8 +13,7 @@
 /* Tags of messages. */
 enum { PART = CSREC_TAG_RANKS, CELL, REPORT, SHARE, ASK };
 
-/* What a message of values begins with: what a tile has of a cell; or the cell, if it is its own.
- */
+/* What a message of values begins with: a tile's part of a cell; or the cell, if it is its own. */
 typedef struct label {
     int64_t tile, cell;
 } label;

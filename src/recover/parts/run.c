@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "method/method.h"
 #include "operator/mask.h"
 #include "recover/parts/parts.h"
 #include "solver/threshold.h"
@@ -17,8 +16,7 @@ typedef struct run {
     csrec_recover_options options; /* of a tile */
 } run;
 
-/* ------------------------------------------------------------------ tiles that are not recovered
- */
+/* ------------------------------------------------------------ tiles that are not recovered */
 
 static csrec_status guess_channel(const csrec_measurement *part, const csrec_mask *mask,
                                   int64_t channel, double *y, double *guess, double *out) {
@@ -33,10 +31,9 @@ static csrec_status guess(const csrec_measurement *part, int64_t entries, double
                           csrec_error *error) {
     csrec_operator_spec spec = {.shape = &part->shape, .m = part->n, .index = part->index};
     csrec_mask mask;
-    csrec_status status = csrec_mask_create(&spec, "mask", &mask, error);
-    if (status) return status;
+    CSREC_TRY(csrec_mask_create(&spec, "mask", &mask, error));
     double *y = malloc((size_t)(part->n + entries) * sizeof *y);
-    status = y ? CSREC_OK : CSREC_MEMORY;
+    csrec_status status = y ? CSREC_OK : CSREC_MEMORY;
     for (int64_t c = 0; c < part->channels && !status; c++)
         status = guess_channel(part, &mask, c, y, y + part->n, out);
     free(y);

@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/inline.h"
 #include "base/threads.h"
-#include "base/unit.h"
 #include "measurement/guides.h"
 #include "recover/parts/parts.h"
 
@@ -266,7 +264,7 @@ csrec_status csrec_survey_make(const csrec_shape *shape, int64_t channels, csrec
     *survey = malloc(size);
     if (!bands || !*survey) {
         free(bands);
-        return csrec_fail(error, CSREC_MEMORY, "out of memory");
+        return csrec_memory_fail(error, NULL);
     }
 #pragma omp parallel for schedule(static, 1) num_threads(threads) reduction(| : failed)
     for (int64_t b = csrec_ranks_first(comm, n, csrec_comm_rank(comm)); b < end; b++) {

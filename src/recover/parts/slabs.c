@@ -40,9 +40,8 @@ static csrec_status check_part(const csrec_slabs *s, csrec_slab slab, const csre
 static csrec_status read_part(const csrec_slabs *s, csrec_slab slab, csrec_measurement *part,
                               csrec_error *error) {
     *part = (csrec_measurement){.n = 0};
-    csrec_status status = s->read(s->context, slab, part, error);
-    if (status) return status;
-    status = check_part(s, slab, part, error);
+    CSREC_TRY(s->read(s->context, slab, part, error));
+    csrec_status status = check_part(s, slab, part, error);
     if (status) csrec_measurement_clear(part);
     return status;
 }
@@ -55,17 +54,15 @@ static csrec_status add_rows(void *context, csrec_slab rows, csrec_survey *band,
     const csrec_progress now = {"reading", rows.first, s->form.shape.dim[0], -1.0};
     csrec_measurement part;
     if (o->progress && o->progress(&now, o->context)) return csrec_runner_stopped(error);
-    csrec_status status = read_part(s, rows, &part, error);
-    if (status) return status;
+    CSREC_TRY(read_part(s, rows, &part, error));
     csrec_survey_add(band, part.n, part.y);
     csrec_measurement_clear(&part);
     return CSREC_OK;
 }
 
 static csrec_status survey(csrec_slabs *s, csrec_error *error) {
-    csrec_status status = csrec_survey_make(&s->form.shape, s->form.channels, s->given.comm, 1,
-                                            add_rows, s, &s->survey, error);
-    if (status) return status;
+    CSREC_TRY(csrec_survey_make(&s->form.shape, s->form.channels, s->given.comm, 1, add_rows, s,
+                                &s->survey, error));
     s->form.n = s->survey->n;
     s->unit = s->survey->unit;
     if (s->form.n == 0)
@@ -141,7 +138,7 @@ csrec_status csrec_slabs_create(const csrec_measurement *form, csrec_slab_sample
         return csrec_fail(error, CSREC_UNSUPPORTED, "no disk holds a signal of %lld entries",
                           (long long)entries);
     csrec_slabs *s = calloc(1, sizeof *s);
-    if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!s) return csrec_memory_fail(error, NULL);
     s->form = *form;
     s->pays = csrec_slabs_pay(form, options);
     s->form.index = NULL;
@@ -213,14 +210,13 @@ static csrec_status next_line(csrec_slabs *s, csrec_error *error) {
                   .s = s,
                   .end = (line + 1) * n < r->end ? (line + 1) * n : r->end};
     double start = csrec_seconds();
-    csrec_status status = read_part(s, rows, &j.rows, error);
-    if (status) return status;
+    CSREC_TRY(read_part(s, rows, &j.rows, error));
     j.rows.shape = s->form.shape;
     j.rows.sigma = s->form.sigma;
     memcpy(j.rows.scale, s->form.scale, sizeof j.rows.scale);
     for (int64_t k = 0; k < j.rows.n; k++)
         j.rows.index[k] += rows.first * (s->row / s->form.channels);
-    status = csrec_device_run(s->given.backend, &work, &j, NULL, error);
+    csrec_status status = csrec_device_run(s->given.backend, &work, &j, NULL, error);
     csrec_measurement_clear(&j.rows);
     s->report.seconds_total += csrec_seconds() - start;
     return status || !r->stopped ? status : csrec_runner_stopped(error);
@@ -257,8 +253,7 @@ static csrec_status take_rows(csrec_slabs *s, int64_t most, int64_t *count, doub
     const int64_t left = csrec_tiling_tile(t, line * n).core.at[axis][1] - s->next;
     const csrec_slab rows = {s->next, left < most ? left : most};
     const csrec_boxed to = {csrec_tiling_slab(t, rows), values};
-    csrec_status status = complete_line(s, line, error);
-    if (status) return status;
+    CSREC_TRY(complete_line(s, line, error));
     for (int64_t k = line * n; k < (line + 1) * n; k++) {
         const csrec_boxed *cell = csrec_mosaic_cell(r->mosaic, k);
         csrec_box both;
@@ -294,8 +289,7 @@ csrec_status csrec_slabs_serve(csrec_slabs *s, csrec_error *error) {
 
 /* ------------------------------------------------------------------ each its own -------------- */
 
-/* Hands over a cell and drops it: rows of the last axis, or several where the cell has all of it.
- */
+/* Hands over a cell and drops it: rows of the last axis, or several if the cell has all of it. */
 static csrec_status put_cell(csrec_slabs *s, int64_t number, csrec_slab_put_fn put, void *context,
                              csrec_error *error) {
     const csrec_boxed *cell = csrec_mosaic_cell(s->runner.mosaic, number);

@@ -29,11 +29,10 @@ static void finish(csrec_tiles *t) {
 
 static csrec_status make(csrec_tiles *t, const csrec_measurement *m, csrec_error *error) {
     csrec_tiling *tiling = &t->layout.tiling;
-    csrec_status status = csrec_layout_plan(m, &t->given, wanted, ", not tiles", &t->layout, error);
-    if (status) return status;
+    CSREC_TRY(csrec_layout_plan(m, &t->given, wanted, ", not tiles", &t->layout, error));
     const csrec_task task = csrec_task_of(m, &t->layout.resolved.options);
     if (tiling->tiles == 1) *tiling = csrec_tiling_whole(&task);
-    status = csrec_survey_of(m, tiling, &t->survey, error);
+    csrec_status status = csrec_survey_of(m, tiling, &t->survey, error);
     if (!status) finish(t);
     return status;
 }
@@ -58,7 +57,7 @@ csrec_status csrec_tiles_create(const csrec_measurement *m, const csrec_recover_
     if (!status) status = check_noise(m, error);
     if (status) return status;
     csrec_tiles *t = calloc(1, sizeof *t);
-    if (!t) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!t) return csrec_memory_fail(error, NULL);
     t->form = *m;
     t->form.index = NULL;
     t->form.y = NULL;
@@ -120,12 +119,12 @@ csrec_status csrec_tiles_unpack(const void *bytes, size_t size,
     if (!status) status = check_options(options, error);
     if (status) return status;
     csrec_tiles *t = calloc(1, sizeof *t);
-    if (!t) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!t) return csrec_memory_fail(error, NULL);
     t->form = head.form;
     t->given = *options;
     t->survey = malloc(size - sizeof head);
     status = t->survey ? csrec_layout_resolve(&t->form, &t->given, wanted, &t->layout, error)
-                       : csrec_fail(error, CSREC_MEMORY, "out of memory");
+                       : csrec_memory_fail(error, NULL);
     if (status) {
         csrec_tiles_destroy(t);
         return status;
@@ -193,8 +192,7 @@ static csrec_status run_on(const csrec_context *context, void *job, csrec_error 
     const csrec_tiling one = {.tiles = 1};
     csrec_layout layout = t->layout; /* threads by this machine's memory */
     j->report = (csrec_recover_report){0};
-    csrec_status status = csrec_layout_make(&t->form, wanted, context, &layout, error);
-    if (status) return status;
+    CSREC_TRY(csrec_layout_make(&t->form, wanted, context, &layout, error));
     const csrec_recovery recovery = {.measurement = &j->samples,
                                      .options = &layout.resolved.options,
                                      .context = context,
@@ -203,7 +201,7 @@ static csrec_status run_on(const csrec_context *context, void *job, csrec_error 
                                      .report = &j->report};
     csrec_runner runner = {
         .method = layout.method, .tiling = &one, .survey = t->survey, .given = &t->given};
-    status = csrec_runner_run_in_unit(&runner, &recovery, 1, error);
+    csrec_status status = csrec_runner_run_in_unit(&runner, &recovery, 1, error);
     csrec_layout_report(&layout, &j->report);
     return status;
 }
@@ -248,8 +246,7 @@ csrec_status csrec_tiles_blend(const csrec_tiles *t, int64_t k, const double *co
                                double *core, csrec_error *error) {
     const csrec_tiling *tiling = &t->layout.tiling;
     csrec_box where;
-    csrec_status status = check_number(t, k, error);
-    if (status) return status;
+    CSREC_TRY(check_number(t, k, error));
     const csrec_boxed to = {csrec_tiling_tile(tiling, k).core, core};
     for (int64_t tile = -1; (tile = csrec_tiling_near(tiling, k, tile, &where)) >= 0; values++) {
         const csrec_tile place = csrec_tiling_tile(tiling, tile);

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/inline.h"
 #include "recover/parts/parts.h"
 
 /* Entries around a tile: the extent of the methods' windows, or of a few samples if they are far

@@ -217,8 +217,7 @@ static void shade(cli_canvas *canvas, const double at[2], const double size[2], 
 static void datum(cli_canvas *canvas, const double at[2], const double *size, int ink, double x,
                   double y) {
     cli_raster *r = (cli_raster *)canvas;
-    (void)x;
-    (void)y;
+    (void)x, (void)y;
     if (size)
         fill(r, at, size, ink, 1.0);
     else
@@ -247,9 +246,7 @@ static void text(cli_canvas *canvas, const double at[2], cli_anchor anchor, cons
 static void begin(cli_canvas *canvas, const char *name, double x, double y, double width,
                   double height) {
     cli_raster *r = (cli_raster *)canvas;
-    (void)name;
-    (void)width;
-    (void)height;
+    (void)name, (void)width, (void)height;
     if (r->depth++ > 0) return; /* nested groups keep its origin */
     r->origin[0] = x;
     r->origin[1] = y;

@@ -67,8 +67,7 @@ static void text(cli_canvas *canvas, const double at[2], cli_anchor anchor, cons
 static void begin(cli_canvas *canvas, const char *name, double x, double y, double width,
                   double height) {
     FILE *file = file_of(canvas);
-    (void)width;
-    (void)height;
+    (void)width, (void)height;
     fprintf(file, "<g transform=\"translate(%.2f %.2f)\" data-name=\"", x, y);
     cli_html_text(file, name);
     fprintf(file, "\">\n");

@@ -262,8 +262,7 @@ bool cli_items_take(csrec_comm *comm, int numbers, cli_json *json) {
     return whole;
 }
 
-/* ------------------------------------------------------------------ tools that do not share ----
- */
+/* ------------------------------------------------------------ tools that do not share ---- */
 
 static const char *const rank_names[] = {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"};
 enum { RANK_NAMES = sizeof rank_names / sizeof *rank_names };

@@ -45,8 +45,7 @@ void cli_batch_drop(cli_job *job);
 /* Recovers the inputs as frames of one sequence. */
 void cli_frames_run(cli_batch *b);
 
-/* With --follow: before and after a run; waits for the next frame, of which false: there is none.
- */
+/* With --follow: before and after a run; waits for the next frame; false: there is none. */
 void cli_follow_begin(cli_batch *b);
 void cli_follow_end(cli_batch *b);
 bool cli_follow_next(cli_batch *b);

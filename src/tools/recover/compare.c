@@ -63,7 +63,7 @@ void cli_job_compare(cli_job *job) {
     m.guides = NULL;
     m.sequence = false;
     const double start = cli_seconds();
-    *simple = (cli_simple){.expected = NAN, .quality = {NAN, NAN, NAN, NAN}};
+    *simple = (cli_simple){.expected = NAN, .quality = {NAN, NAN, NAN, NAN, 0.0}};
     simple->signal = malloc((size_t)cli_signal_values(&m) * sizeof *simple->signal);
     csrec_status status = simple->signal ? interpolate(job, &m, simple, &error) : CSREC_MEMORY;
     if (!status && cli_job_leaves(job))

@@ -365,6 +365,12 @@ cli_sentences cli_job_warnings(const cli_job *job) {
             "holes, or as too few samples could be left out.",
             100.0 * job->result.unpromised);
     if (job->result.report.remark) say(&s, "%s", job->result.report.remark);
+    const double units = job->result.quality.units;
+    if (units > 0.0)
+        say(&s,
+            "The reference is about %.3g times %s than the result; give it in the units of the "
+            "samples; those of a picture are by --scale LOW,HIGH.",
+            fmax(units, 1.0 / units), units > 1.0 ? "smaller" : "larger");
     return s;
 }
 

@@ -81,6 +81,24 @@ static void take_channel(const double *from, int64_t n, int64_t channels, int64_
     for (int64_t i = 0; i < n; i++) to[i] = from[i * channels + channel];
 }
 
+/* Signals that go up and down together, of which one does so much more, have other units. */
+static double units_of(int64_t n, const double *truth, const double *signal, double peak) {
+    const double APART = 20.0, ALIKE = 0.9; /* ratio of deviations; correlation */
+    double mean[2] = {0.0}, squares[2] = {0.0}, products = 0.0, values = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        if (isnan(signal[i])) continue;
+        const double of[] = {truth[i] / peak - mean[0], signal[i] / peak - mean[1]};
+        values++;
+        for (int k = 0; k < 2; k++) mean[k] += of[k] / values;
+        products += of[0] * (signal[i] / peak - mean[1]);
+        squares[0] += of[0] * (truth[i] / peak - mean[0]);
+        squares[1] += of[1] * (signal[i] / peak - mean[1]);
+    }
+    const double ratio = sqrt(squares[1] / squares[0]);
+    const bool evident = products > ALIKE * sqrt(squares[0]) * sqrt(squares[1]);
+    return evident && (ratio > APART || ratio < 1.0 / APART) ? ratio : 0.0;
+}
+
 csrec_status cli_quality_of(const csrec_measurement *measurement, const cli_tones *tones,
                             const double *truth, const double *signal, bool leaves,
                             cli_quality *quality) {
@@ -88,6 +106,7 @@ csrec_status cli_quality_of(const csrec_measurement *measurement, const cli_tone
     csrec_status status = CSREC_OK;
     double *a = malloc((size_t)n * sizeof *a), *b = malloc((size_t)n * sizeof *b);
     cli_quality sum = {.peak = cli_peak_of(tones, n * channels, truth)};
+    sum.units = units_of(n * channels, truth, signal, sum.peak);
     double squares = 0.0, values = 0.0, wrong = 0.0;
     for (int64_t i = 0; i < n * channels; i++) {
         if (leaves && isnan(signal[i])) continue;
@@ -122,8 +141,7 @@ csrec_status cli_quality_of(const csrec_measurement *measurement, const cli_tone
 static const double MOST_SECONDS = 1.0;
 
 bool cli_is_interrupted(const csrec_progress *now, void *context) {
-    (void)now;
-    (void)context;
+    (void)now, (void)context;
     return cli_interrupted();
 }
 
@@ -156,6 +174,12 @@ static void forget_errors(cli_job *job) {
     job->result.uncertainty = NULL;
 }
 
+void cli_job_lose_errors(cli_job *job, csrec_status status, const csrec_error *error) {
+    forget_errors(job);
+    if (job->out.map || status == CSREC_MEMORY) /* a page goes without them */
+        cli_result_lose(&job->result, status, "%s: expected errors: %s", job->input, error->text);
+}
+
 /* They came with the frame: the root of the mean of their squares. A method that expects none has 0
  * where the samples are, and NaN elsewhere. */
 static void expect_of_frame(cli_job *job) {
@@ -185,7 +209,7 @@ void cli_job_expect(cli_job *job) {
     csrec_error error;
     csrec_recover_options options = job->setup.options;
     csrec_promise promise = {.error = NAN};
-    bool asked = job->out.map != NULL, shown = shows_errors(job);
+    const bool shown = shows_errors(job);
     job->result.expected = job->result.most = NAN;
     if (job->request->frames) {
         expect_of_frame(job);
@@ -214,11 +238,9 @@ void cli_job_expect(cli_job *job) {
         job->result.unpromised = promise.unpromised;
         if (job->in.doubts.unreached == 0.0) job->result.most = promise.most; /* no holes */
     }
-    if (!known || (!asked && !isfinite(job->result.expected))) /* a page goes without it */
-        forget_errors(job);
-    /* too few samples, say, to leave some out */
-    if (status && !cli_interrupted() && (asked || status == CSREC_MEMORY))
-        cli_result_lose(&job->result, status, "%s: expected errors: %s", job->input, error.text);
+    if (!known || (!job->out.map && !isfinite(job->result.expected))) forget_errors(job);
+    if (status && !cli_interrupted()) /* too few samples, say, to leave some out */
+        cli_job_lose_errors(job, status, &error);
 }
 
 double cli_job_psnr_of(const cli_job *job, double error) {

@@ -106,6 +106,8 @@ typedef struct cli_quality {
     double ssim; /* mean over channels; NaN if it is not defined: not 2-D, or below 11 x 11 */
     double peak;
     double wrong; /* share of the values that differ, which tells of classes */
+    double
+        units; /* the unit of the truth in those of the signal, if it is evidently another; or 0 */
 } cli_quality;
 
 /* The simplest other recovery, which a page shows beside the real one. */
@@ -211,6 +213,8 @@ int cli_request_share(cli_request *request, const cli_ranks *ranks);
 /* Refuses combinations in which options would be ignored. */
 int cli_request_conflicts(const cli_request *request);
 
+/* Checks --devices. */
+int cli_devices_check(cli_request *request);
 /* The backend and the devices that ran, "cuda:0,2". */
 const char *cli_devices_text(const csrec_recover_report *report, char *text, size_t size);
 /* cli_request_run, with several inputs on several devices if there are. */
@@ -362,6 +366,8 @@ bool cli_is_interrupted(const csrec_progress *now, void *context);
 void cli_job_compare(cli_job *job);
 /* Room for the expected errors, if they are shown. */
 void cli_job_want_errors(cli_job *job);
+/* They are not known, and who asked for them is told why. */
+void cli_job_lose_errors(cli_job *job, csrec_status status, const csrec_error *error);
 /* The PSNR of an expected error; NAN: it is not known, or 0. */
 double cli_job_psnr_of(const cli_job *job, double error);
 csrec_status cli_job_map(void *job, csrec_files *files, csrec_error *error);

@@ -81,6 +81,10 @@ static bool take(frames *f) {
     cli_job_want_errors(job);
     csrec_status status = csrec_sequence_take(f->sequence, job->result.signal,
                                               job->result.uncertainty, &report, &error);
+    if (status == CSREC_DATA && job->result.uncertainty) {
+        cli_job_lose_errors(job, status, &error);
+        status = csrec_sequence_take(f->sequence, job->result.signal, NULL, &report, &error);
+    }
     cli_progress_finish(f->b->progress);
     (void)cli_job_take(job, status ? status : check_known(job, &error), &report, &error);
     memmove(f->waiting, f->waiting + 1, (size_t)--f->n * sizeof *f->waiting);

@@ -74,8 +74,7 @@ static csrec_status get_shape(request *r, const char *field, csrec_shape *to) {
     return CSREC_OK;
 }
 
-/* The array as doubles, `count` or, if that is 0, any; the caller frees *to. NULL: it is not there.
- */
+/* The array as doubles, `count` or, if that is 0, any; the caller frees *to. NULL: none. */
 static csrec_status get_values(request *r, const char *name, int64_t count, double **to) {
     const csrec_array *a = serve_message_array(r->message, name);
     *to = NULL;

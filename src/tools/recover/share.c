@@ -70,7 +70,7 @@ static void take_quality(cli_job *job) {
         !cli_quality_of(&job->in.measurement, &job->in.tones, job->result.truth, job->result.signal,
                         cli_job_leaves(job), &job->result.quality))
         return;
-    job->result.quality = (cli_quality){NAN, NAN, NAN, NAN};
+    job->result.quality = (cli_quality){NAN, NAN, NAN, NAN, 0.0};
     cli_result_lose(&job->result, CSREC_MEMORY, "%s: out of memory for the comparison",
                     job->out.reference);
 }

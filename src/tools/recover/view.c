@@ -183,8 +183,7 @@ csrec_status cli_plane_colors(const cli_plane *plane, double most, csrec_image *
 }
 
 /* As fine as the size of the page allows: of large planes as 8-bit pictures. Steps are powers of
- * two from a multiple on, so that samples in the recovery, and whole numbers, are the same in all.
- */
+ * two from a multiple on, so that samples in the recovery, and whole numbers, are alike in all. */
 cli_levels cli_levels_of(int64_t values, double low, double high) {
     const double most = values <= 1 << 16 ? 65532.0 : values <= 1 << 18 ? 4094.0 : 255.0;
     const double least = high / most - low / most;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "csrec/sequence.h"
 #include "sample.h"
 
 typedef struct {
