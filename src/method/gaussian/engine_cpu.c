@@ -164,6 +164,7 @@ csrec_group_work csrec_group_work_of(const csrec_gaussian_picture *p, const int 
     CSREC_TAKE(pool, w.gram, stride * stride);
     CSREC_TAKE(pool, w.X, channels * CSREC_GROUP_MOST * stride);
     CSREC_TAKE(pool, w.V, (CSREC_GROUP_ROWS + CSREC_GROUP_PIXELS) * stride);
+    CSREC_TAKE(pool, w.prior, stride);
     CSREC_TAKE(pool, w.posterior, stride);
     const int64_t edge = 2 * CSREC_GROUP_TILE + 3 * CSREC_GROUP_EDGE;
     CSREC_TAKE(pool, w.column, (edge + 3) * edge);

@@ -109,7 +109,7 @@ enum {
     CSREC_GROUP_MOST = 128,   /* most patches of a group */
     CSREC_GROUP_CHANNELS = CSREC_GAUSSIAN_POOLED,
     CSREC_GROUP_LANES = 16, /* rows of matrices are padded to a multiple of it */
-    CSREC_GROUP_ROWS = 256  /* rows of V buffered before V^T V is added */
+    CSREC_GROUP_ROWS = 64   /* rows of V buffered before V^T V is added: in the first cache */
 };
 
 /* A box of the picture with sums over the estimates of patches inside. */
@@ -127,12 +127,12 @@ typedef struct csrec_group_work {
     int32_t front[CSREC_GROUP_MOST]; /* their corners */
     int32_t top[CSREC_GROUP_MOST];
     int32_t left[CSREC_GROUP_MOST];
-    int channels;           /* pooled channels, else 1 */
-    float *mean, *C, *gram; /* [channels * stride], [stride * stride] twice */
-    float *X;               /* [channels][CSREC_GROUP_MOST * stride] patches */
-    float *V;               /* [(CSREC_GROUP_ROWS + CSREC_GROUP_PIXELS) * stride] */
-    float *posterior;       /* [stride] variances */
-    float *column;          /* as in the search */
+    int channels;             /* pooled channels, else 1 */
+    float *mean, *C, *gram;   /* [channels * stride], [stride * stride] twice */
+    float *X;                 /* [channels][CSREC_GROUP_MOST * stride] patches */
+    float *V;                 /* [(CSREC_GROUP_ROWS + CSREC_GROUP_PIXELS) * stride] */
+    float *prior, *posterior; /* [stride] variances: the diagonal of C, and those of a patch */
+    float *column;            /* as in the search */
 } csrec_group_work;
 
 /* Distances between patches: references at slices z[], rows y[], columns x[] of the tile. */

@@ -3,8 +3,10 @@
  * template over instruction sets (cmake/simd.cmake). */
 #include <string.h>
 
-#include "method/condition_simd.h"
 #include "method/gaussian/gaussian.h"
+
+enum { CONDITION_CHANNELS = CSREC_GROUP_CHANNELS };
+#include "method/condition_simd.h"
 
 /* ------------------------------------------------------------------ distances */
 
@@ -156,42 +158,48 @@ static int64_t corner_of(const csrec_gaussian_picture *p, const csrec_group_work
     return ((int64_t)w->front[k] * p->height + w->top[k]) * p->width + w->left[k];
 }
 
-/* Conditions on sample n, at `pixel`, `at` in the picture. z [channels][CSREC_GROUP_PIXELS]. */
-INLINE void take(const csrec_gaussian_picture *p, int channel, int channels,
-                 const csrec_group_work *w, int n, int pixel, int64_t at, float noise, float *V,
-                 float *z, float *x, int64_t apart) {
-    float scale = reduce_sample(w->C, V, n, w->stride, pixel, noise);
-    float *row = V + (int64_t)n * w->stride;
-    for (int c = 0; c < channels; c++, z += CSREC_GROUP_PIXELS, x += apart) {
-        float value = p->y[channel + c][at] - w->mean[c * w->stride + pixel];
-        z[n] = innovation(V, n, w->stride, pixel, value, z) * scale;
-        if (c == 0)
-            scale_and_add(row, w->stride, scale, z[n], x);
-        else
-            add_row(row, w->stride, z[n], x);
-    }
+/* The samples of a patch: their pixels, and places in the picture. Without branches, which nobody
+ * could foresee. */
+INLINE int list_samples(const csrec_gaussian_picture *p, const csrec_group_work *w, int k,
+                        int *pixel, int64_t *at) {
+    const int64_t corner = corner_of(p, w, k);
+    int n = 0;
+    for (int i = 0; i < w->rows; i++)
+        for (int j = 0; j < w->patch_width; j++) {
+            pixel[n] = i * w->patch_width + j;
+            at[n] = corner + w->row[i] + j;
+            n += p->mask[at[n]] != 0;
+        }
+    return n;
 }
 
 INLINE int condition_on(const csrec_gaussian_picture *p, int channel, int channels,
-                        const csrec_group_work *w, int k, float noise, float *V, float *x,
+                        csrec_group_work *w, int k, float noise, float *V, float *x,
                         int64_t apart) {
-    float z[CSREC_GROUP_CHANNELS * CSREC_GROUP_PIXELS];
-    int n = 0;
-    int64_t corner = corner_of(p, w, k);
+    int pixel[CSREC_GROUP_PIXELS + 1];
+    int64_t at[CSREC_GROUP_PIXELS + 1];
+    const int n = list_samples(p, w, k, pixel, at);
     for (int c = 0; c < channels; c++) memset(x + c * apart, 0, (size_t)w->stride * sizeof *x);
-    for (int i = 0; i < w->rows; i++)
-        for (int j = 0; j < w->patch_width; j++) {
-            int64_t at = corner + w->row[i] + j;
-            if (!p->mask[at]) continue;
-            take(p, channel, channels, w, n++, i * w->patch_width + j, at, noise, V, z, x, apart);
-        }
+    memcpy(w->posterior, w->prior, (size_t)w->stride * sizeof *x);
+    observation o = {
+        .channels = channels, .V = V, .x = x, .variance = w->posterior, .apart = apart};
+    for (; o.n < n; o.n++) {
+        o.pixel = pixel[o.n];
+        const float pivot = w->posterior[o.pixel]; /* that rounding may have made negative */
+        o.scale = 1.0f / sqrtf((pivot > 0.0f ? pivot : 0.0f) + noise);
+        for (int c = 0; c < channels; c++)
+            o.z[c] = (p->y[channel + c][at[o.n]] - w->mean[c * w->stride + o.pixel] -
+                      x[c * apart + o.pixel]) *
+                     o.scale;
+        reduce(w->C, &o, w->stride);
+    }
     return n;
 }
 
 /* Conditions the Gaussian on one sample after another. All channels are known at the same pixels,
  * so they share V. x [channels] rows `apart` floats from each other become the posterior
- * means less the prior's. Returns the number of samples. */
-static int condition(const csrec_gaussian_picture *p, int channel, const csrec_group_work *w, int k,
+ * means less the prior's, w->posterior their variances. Returns the number of samples. */
+static int condition(const csrec_gaussian_picture *p, int channel, csrec_group_work *w, int k,
                      float noise, float *V, float *x, int64_t apart) {
     return w->channels == 1 ? condition_on(p, channel, 1, w, k, noise, V, x, apart)
                             : condition_on(p, channel, w->channels, w, k, noise, V, x, apart);
@@ -210,19 +218,21 @@ static void gather(const csrec_gaussian_picture *p, int channel, csrec_group_wor
 
 static float mean_variance(const csrec_gaussian_picture *p, int channel,
                            const csrec_group_work *w) {
-    float sum = 0.0f;
+    float sum[CSREC_GROUP_EDGE] = {0}, whole = 0.0f;
     for (int k = 0; k < w->size; k++) {
         const float *from = p->variance[channel] + corner_of(p, w, k);
         for (int i = 0; i < w->rows; i++)
-            for (int j = 0; j < w->patch_width; j++) sum += from[w->row[i] + j];
+            for (int j = 0; j < w->patch_width; j++) sum[j] += from[w->row[i] + j];
     }
-    return sum / (float)(w->size * w->d);
+    for (int j = 0; j < w->patch_width; j++) whole += sum[j];
+    return whole / (float)(w->size * w->d);
 }
 
 /* C was summed only below its diagonal. */
 static void close_covariance(csrec_group_work *w, float diagonal) {
     mirror(w->C, w->stride);
     for (int i = 0; i < w->d; i++) w->C[(int64_t)i * (w->stride + 1)] += diagonal;
+    for (int i = 0; i < w->stride; i++) w->prior[i] = w->C[(int64_t)i * (w->stride + 1)];
 }
 
 /* ---- one covariance for all channels of a group.
@@ -349,33 +359,33 @@ static void step_em(const csrec_gaussian_picture *p, int channel, const csrec_ga
 
 /* ------------------------------------------------------------------ aggregation */
 
-static void add_patch(const csrec_group_work *w, int k, const float *means, const float *x,
+/* to += row, which is in the cache. */
+INLINE void add_pixels(const float *row, int n, float *to) {
+    int j = 0;
+    for (; j + 8 <= n; j += 8)
+        for (int l = 0; l < 8; l++) to[j + l] += row[j + l];
+    for (; j < n; j++) to[j] += row[j];
+}
+
+/* Of patch k: x, less the mean, and the posterior variances. */
+static void add_patch(const csrec_group_work *w, int k, const float *mean, const float *x,
                       float evenness, csrec_group_sums *sums) {
+    float weight[CSREC_GROUP_PIXELS], value[CSREC_GROUP_PIXELS], variance[CSREC_GROUP_PIXELS];
+    for (int c = 0; c < w->stride; c += LANES) {
+        const vec v = load(w->posterior + c), own = 1.0f / (v + evenness);
+        store(weight + c, own);
+        store(value + c, own * (load(x + c) + load(mean + c)));
+        store(variance + c, own * v);
+    }
     int left = w->left[k] - sums->left;
     for (int i = 0; i < w->rows; i++) {
         int z = w->front[k] - sums->front + i / w->patch_height;
         int y = w->top[k] - sums->top + i % w->patch_height;
         int64_t at = ((int64_t)z * sums->height + y) * sums->width + left;
-        const float *value = x + i * w->patch_width, *mean = means + i * w->patch_width;
-        const float *variance = w->posterior + i * w->patch_width;
-        for (int j = 0; j < w->patch_width; j++) {
-            float weight = 1.0f / (variance[j] + evenness);
-            sums->weight[at + j] += weight;
-            sums->value[at + j] += weight * (value[j] + mean[j]);
-            sums->variance[at + j] += weight * variance[j];
-        }
+        add_pixels(weight + i * w->patch_width, w->patch_width, sums->weight + at);
+        add_pixels(value + i * w->patch_width, w->patch_width, sums->value + at);
+        add_pixels(variance + i * w->patch_width, w->patch_width, sums->variance + at);
     }
-}
-
-static void posterior_variances(csrec_group_work *w, int n) {
-    for (int i = 0; i < w->d; i++) w->posterior[i] = w->C[(int64_t)i * (w->stride + 1)];
-    for (int j = 0; j < n; j++)
-        for (int c = 0; c < w->stride; c += LANES) {
-            vec v = load(w->V + (int64_t)j * w->stride + c);
-            store(w->posterior + c, load(w->posterior + c) - v * v);
-        }
-    for (int i = 0; i < w->d; i++)
-        if (!(w->posterior[i] > 0.0f)) w->posterior[i] = 0.0f;
 }
 
 static void estimate(const csrec_gaussian_picture *p, int channel,
@@ -386,8 +396,9 @@ static void estimate(const csrec_gaussian_picture *p, int channel,
     fit(p, channel, round, w);
     for (int t = 0; t < round->em; t++) step_em(p, channel, round, noise, w);
     for (int k = 0; k < w->size; k++) {
-        int n = condition(p, channel, w, k, noise, w->V, x, w->stride);
-        posterior_variances(w, n);
+        (void)condition(p, channel, w, k, noise, w->V, x, w->stride);
+        for (int i = 0; i < w->stride; i++)
+            w->posterior[i] = w->posterior[i] > 0.0f ? w->posterior[i] : 0.0f;
         for (int c = 0; c < w->channels; c++)
             add_patch(w, k, w->mean + c * w->stride, x + c * w->stride, round->evenness, &sums[c]);
     }
