@@ -1,135 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gaussian_simd.h - distances between patches, and mean, covariance and conditioning of a group: a
- * template over instruction sets (cmake/simd.cmake). */
+/* gaussian_simd.h - mean, covariance and conditioning of a group: a template over instruction sets
+ * (cmake/simd.cmake). */
 #include <string.h>
 
 #include "method/gaussian/gaussian.h"
 
 enum { CONDITION_CHANNELS = CSREC_GROUP_CHANNELS };
 #include "method/condition_simd.h"
-
-/* ------------------------------------------------------------------ distances */
-
-/* down[y][x] = the sum over rows below y of (a[x] - b[x])^2, n columns, or that is added. The last
- * register ends at column n and recomputes those of the one before it, unless something is added.
- */
-static inline void sum_plane(const float *a, const float *b, int64_t width, int n, int rows,
-                             bool add, float *down) {
-    int x = 0;
-    for (; n >= LANES && x < n && (!add || x + LANES <= n); x += LANES) {
-        const int at = x + LANES <= n ? x : n - LANES;
-        vec sum = {0};
-        for (int64_t y = 0; y <= rows; y++) {
-            float *to = down + y * n + at;
-            store(to, add ? load(to) + sum : sum);
-            if (y == rows) break;
-            const vec e = load(a + y * width + at) - load(b + y * width + at);
-            sum += e * e;
-        }
-    }
-    for (; x < n; x++) {
-        float sum = 0.0f;
-        for (int64_t y = 0; y <= rows; y++) {
-            down[y * n + x] = add ? down[y * n + x] + sum : sum;
-            if (y == rows) break;
-            const float e = a[y * width + x] - b[y * width + x];
-            sum += e * e;
-        }
-    }
-}
-
-/* The same of all guides and slices of a patch. */
-static void sum_down(const csrec_group_search *s, const float *a, int64_t shift, int n, int rows,
-                     float *down) {
-    const int64_t slice = (int64_t)s->height * s->width;
-    sum_plane(a, a + shift, s->width, n, rows, false, down);
-    for (int i = 1; i < s->guides * s->patch_depth; i++) {
-        const float *at = a + (i / s->patch_depth * s->depth + i % s->patch_depth) * slice;
-        sum_plane(at, at + shift, s->width, n, rows, true, down);
-    }
-}
-
-/* sum[x] = column[x] + .. + column[x + width - 1], n of them. */
-static void sum_across(const float *column, int n, int width, float *sum) {
-    for (int x = 0; n >= LANES && x < n; x += LANES) {
-        const int at = x + LANES <= n ? x : n - LANES;
-        vec even = load(column + at), odd = {0};
-        for (int j = 1; j + 1 < width; j += 2) {
-            odd += load(column + at + j);
-            even += load(column + at + j + 1);
-        }
-        if (width % 2 == 0) odd += load(column + at + width - 1);
-        store(sum + at, even + odd);
-    }
-    for (int x = 0; n < LANES && x < n; x++) {
-        float parts[2] = {column[x], 0.0f};
-        for (int j = 1; j < width; j++) parts[j % 2] += column[x + j];
-        sum[x] = parts[0] + parts[1];
-    }
-}
-
-/* Distances of the references of slice number l, n columns from column `from` on: sums of squares
- * down the picture's rows, which never fall, and whose differences are those of a patch's rows. */
-static void search_slice(const csrec_group_search *s, int l, const int by[3], int from, int n,
-                         int64_t shift) {
-    const int64_t shifts = csrec_group_shifts(s);
-    const int z = s->z[l], dy = by[1], bottom = s->y[s->rows - 1] + s->patch_height;
-    const int low = s->y[0] > -dy ? s->y[0] : -dy, sums = n - s->patch_width + 1;
-    const int high = bottom < s->height - dy ? bottom : s->height - dy;
-    const bool inside = z + by[0] >= 0 && z + by[0] + s->patch_depth <= s->depth && sums > 0;
-    const float *a = s->guide + ((int64_t)z * s->height + low) * s->width + from;
-    float *column = s->column, *down = column + (int64_t)s->rows * n;
-    if (inside && high > low)
-        sum_down(s, a, ((int64_t)by[0] * s->height + dy) * s->width + by[2], n, high - low, down);
-    for (int r = 0; r < s->rows && inside; r++)
-        for (int x = 0; x < n && s->y[r] >= low && s->y[r] + s->patch_height <= high; x++)
-            column[(int64_t)r * n + x] = down[(int64_t)(s->y[r] + s->patch_height - low) * n + x] -
-                                         down[(int64_t)(s->y[r] - low) * n + x];
-    for (int r = 0; r < s->rows; r++) {
-        const bool rows = inside && s->y[r] >= low && s->y[r] + s->patch_height <= high;
-        if (rows) sum_across(column + (int64_t)r * n, sums, s->patch_width, down);
-        float *distance = s->distance + (int64_t)(l * s->rows + r) * s->columns * shifts + shift;
-        for (int c = 0; c < s->columns; c++) {
-            const int at = s->x[c] - from;
-            distance[c * shifts] = rows && at >= 0 && at < sums ? down[at] : INFINITY;
-        }
-    }
-}
-
-static void search(const csrec_group_search *s) {
-    const int end = s->x[s->columns - 1] + s->patch_width;
-    for (int shift = 0; shift < csrec_group_shifts(s); shift++) {
-        int by[3];
-        csrec_group_shift(s, shift, by);
-        const int from = s->x[0] > -by[2] ? s->x[0] : -by[2];
-        const int to = end < s->width - by[2] ? end : s->width - by[2];
-        for (int l = 0; l < s->slices; l++)
-            search_slice(s, l, by, from, to > from ? to - from : 0, shift);
-    }
-}
-
-static void rank(const csrec_group_search *s, const int at[3], int n, const uint16_t *shift,
-                 float *out) {
-    int rows = s->patch_depth * s->patch_height;
-    const float *a = s->guide + ((int64_t)at[0] * s->height + at[1]) * s->width + at[2];
-    for (int k = 0; k < n; k++) {
-        int by[3];
-        csrec_group_shift(s, shift[k], by);
-        const float *b = a + ((int64_t)by[0] * s->height + by[1]) * s->width + by[2];
-        float sum[16] = {0}, whole = 0.0f;
-        for (int i = 0; i < s->guides * rows; i++) {
-            int64_t slice = (int64_t)(i / rows) * s->depth + i % rows / s->patch_height;
-            int64_t row = slice * s->height + i % s->patch_height;
-            const float *p = a + row * s->width, *q = b + row * s->width;
-            int j = 0;
-            for (; j + 8 <= s->patch_width; j += 8)
-                for (int l = 0; l < 8; l++) sum[l] += (p[j + l] - q[j + l]) * (p[j + l] - q[j + l]);
-            for (; j < s->patch_width; j++) sum[8 + j % 8] += (p[j] - q[j]) * (p[j] - q[j]);
-        }
-        for (int l = 0; l < 16; l++) whole += sum[l];
-        out[k] = whole;
-    }
-}
+#include "method/gaussian/search_simd.h"
 
 /* ------------------------------------------------------------------ covariance */
 
@@ -404,4 +282,4 @@ static void estimate(const csrec_gaussian_picture *p, int channel,
     }
 }
 
-const csrec_group_simd SIMD_TABLE = {search, rank, estimate};
+const csrec_group_simd SIMD_TABLE = {search, rank, pick, estimate};
