@@ -80,22 +80,22 @@ typedef struct observation {
 /* Row n of V over `vecs` registers from column c: row `pixel` of C minus the part explained by the
  * n observations before, scaled. */
 INLINE void reduce_row(const float *C, const observation *o, int stride, int c, int vecs) {
+    const float *from = C + (int64_t)o->pixel * stride + c;
+    float *row = o->V + c, *variance = o->variance + c;
     vec r[8];
-    for (int t = 0; t < vecs; t++) r[t] = load(C + (int64_t)o->pixel * stride + c + t * LANES);
-    for (int j = 0; j < o->n; j++) {
-        const float *row = o->V + (int64_t)j * stride;
-        vec l = spread(row[o->pixel]);
-        for (int t = 0; t < vecs; t++) r[t] -= l * load(row + c + t * LANES);
+    for (int t = 0; t < vecs; t++) r[t] = load(from + t * LANES);
+    for (int j = 0; j < o->n; j++, row += stride) {
+        vec l = spread(row[o->pixel - c]);
+        for (int t = 0; t < vecs; t++) r[t] -= l * load(row + t * LANES);
     }
     for (int t = 0; t < vecs; t++) {
-        const int at = c + t * LANES;
         r[t] *= o->scale;
-        store(o->V + (int64_t)o->n * stride + at, r[t]);
-        store(o->variance + at, load(o->variance + at) - r[t] * r[t]);
-        for (int k = 0; k < o->channels; k++) {
-            float *x = o->x + k * o->apart + at;
-            store(x, load(x) + o->z[k] * r[t]);
-        }
+        store(row + t * LANES, r[t]);
+        store(variance + t * LANES, load(variance + t * LANES) - r[t] * r[t]);
+    }
+    for (int k = 0; k < o->channels; k++) {
+        float *x = o->x + k * o->apart + c;
+        for (int t = 0; t < vecs; t++) store(x + t * LANES, load(x + t * LANES) + o->z[k] * r[t]);
     }
 }
 
