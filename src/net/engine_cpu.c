@@ -39,7 +39,7 @@ static csrec_status cpu_allocate(void *state, int64_t floats, float **memory, cs
     const cpu *c = state;
     CSREC_TRY(take(floats, memory, error));
     float *all = *memory;
-#pragma omp parallel for schedule(static) num_threads(c->threads) if (floats > PIECE)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(c->threads) if (floats > PIECE)
     for (int64_t i = 0; i < floats; i += PIECE)
         memset(all + i, 0, (size_t)csrec_smaller(PIECE, floats - i) * sizeof *all);
     return CSREC_OK;
@@ -174,8 +174,8 @@ static csrec_status pack_side(const cpu *c, const csrec_net_node *node, bool adj
     if (conv)
         csrec_block_pack3(c->simd, c->threads, &kernels, *packed);
     else
-        csrec_block_pack2(c->simd, c->threads, up ? node->in : node->out, up ? node->out : node->in, W,
-                          goes_up(node, adjoint), *packed);
+        csrec_block_pack2(c->simd, c->threads, up ? node->in : node->out, up ? node->out : node->in,
+                          W, goes_up(node, adjoint), *packed);
     return CSREC_OK;
 }
 
