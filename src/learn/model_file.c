@@ -70,13 +70,10 @@ static csrec_status read_floats(const csrec_npz *npz, const char *name, int64_t 
     return csrec_npz_end(&member, status, error);
 }
 
-/* A block of codes, whose products are exact, to 16 bits; what is too large for them stays, for the
- * check. */
+/* A block of codes, whose products are exact, to 16 bits; what is too large for them stays so, for
+ * the check. */
 static void scale_block(int64_t n, float scale, float *v) {
-    for (int64_t i = 0; i < n; i++) {
-        const float exact = v[i] * scale;
-        v[i] = fabsf(exact) < (float)CSREC_HALF_MOST ? csrec_half_rounded(exact) : exact;
-    }
+    for (int64_t i = 0; i < n; i++) v[i] = csrec_half_rounded(v[i] * scale);
 }
 
 /* Codes of 8 bits become values: a block of them has a scale in the array "<field>_scale"; where

@@ -27,7 +27,7 @@ csrec_block_cut csrec_block_cut_of(const csrec_block_simd *simd, const csrec_blo
 
 csrec_block_cut csrec_block_panel_cut(const csrec_block_simd *simd,
                                       const csrec_block_shape *shape) {
-    enum { FLOATS = 1200000 };
+    enum { FLOATS = 2400000 };
     const int64_t count = csrec_block_tiles_of(shape).count;
     const int64_t most = csrec_larger(FLOATS / (CSREC_BLOCK_TAPS * shape->in), 1);
     const int64_t groups = (count + most - 1) / most, tiles = (count + groups - 1) / groups;

@@ -46,7 +46,7 @@ static void convert_f32(csrec_dtype dtype, const void *from, int64_t n, float *t
     switch (dtype) {
 #define CSREC_DTYPE_CONVERT(name, type, code, bytes)                                               \
     case CSREC_##name:                                                                             \
-        for (int64_t i = 0; i < n; i++) to[i] = (float)(double)((const type *)from)[i];            \
+        for (int64_t i = 0; i < n; i++) to[i] = (float)((const type *)from)[i];                    \
         break;
         CSREC_DTYPE_LIST(CSREC_DTYPE_CONVERT)
 #undef CSREC_DTYPE_CONVERT
