@@ -99,8 +99,10 @@ static double least(csrec_dtype dtype) {
 
 void csrec_array_set(csrec_array *array, int64_t i, double value) {
     bool real = array->dtype == CSREC_F32 || array->dtype == CSREC_F64;
-    double near =
-        fmin(fmax(real ? value : round(value), least(array->dtype)), largest(array->dtype));
+    const double low = least(array->dtype), high = largest(array->dtype);
+    double near = real ? value : round(value);
+    near = near > low ? near : low; /* the least of NaN */
+    near = near < high ? near : high;
     if (real && !isfinite(value)) near = value;
     switch (array->dtype) {
 #define CSREC_DTYPE_SET(name, type, code, bytes)                                                   \
