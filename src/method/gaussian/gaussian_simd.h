@@ -3,10 +3,8 @@
  * (cmake/simd.cmake). */
 #include <string.h>
 
+#include "method/gaussian/condition_simd.h"
 #include "method/gaussian/gaussian.h"
-
-enum { CONDITION_CHANNELS = CSREC_GROUP_CHANNELS };
-#include "method/condition_simd.h"
 #include "method/gaussian/search_simd.h"
 
 /* ------------------------------------------------------------------ covariance */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* condition_simd.h - a Gaussian conditioned on samples, and products V^T V: shared by the
- * templates for patches (cmake/simd.cmake).
+/* condition_simd.h - a Gaussian conditioned on samples, and products V^T V: a part of the template
+ * gaussian_simd.h.
  *
  * With samples S and C_SS + noise I = L L^T, row i of V = L^-1 C_S is
  *     V_i = (C_{s_i} - sum_{j<i} L_ij V_j) / L_ii,   L_ij = V_j[s_i],   L_ii^2 = P_ii + noise,
@@ -9,8 +9,8 @@
  * samples before predict, so z_i = (y_i - mean_i - x_i) / L_ii, and the diagonal of P has its
  * pivot. */
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
+
+#include "method/gaussian/gaussian.h"
 
 enum { LANES = SIMD_BYTES / 4 }; /* floats of a register */
 
@@ -72,7 +72,7 @@ static void add_gram(const float *rows, int n, int stride, float sign, float *gr
 /* Sample number n, at `pixel`, of channels that share V: 1 / L_nn and z, and what they add to. */
 typedef struct observation {
     int n, pixel, channels;
-    float scale, z[CONDITION_CHANNELS];
+    float scale, z[CSREC_GROUP_CHANNELS];
     float *V, *x, *variance; /* x [channels], `apart` floats from each other; variance: P_ii */
     int64_t apart;
 } observation;
