@@ -236,7 +236,8 @@ TEST(down_up_and_their_gradients_equal_direct_sums) {
         bool up = ways[way].up;
         ENDS_BY(drop) drawn d = draw(sets[round % n_sets], ways[way].x_scale, ways[way].y_scale, 4);
         csrec_block_finish finish = draw_finish(&d);
-        csrec_block_pack2(d.work.simd, up ? d.in : d.out, up ? d.out : d.in, d.W, up, d.packed);
+        csrec_block_pack2(d.work.simd, d.work.threads, up ? d.in : d.out, up ? d.out : d.in, d.W,
+                          up, d.packed);
         ways[way].product(&d.work, &d.shape, d.packed, d.X, &finish, d.Y);
         expect_product2(&d, up, &finish);
         expect_gradient2(&d, up);

@@ -6,7 +6,7 @@
 #include "simd.h"
 
 SEED(seed);
-enum { SETS = 3 };
+enum { SETS = 3, BEYOND = 9 + CSREC_GROUP_LANES }; /* floats around a guide */
 
 /* Of one guide, from one place, nine entries around it. */
 static csrec_group_search search_of(const float *guide, const int size[3], const int patch[3],
@@ -68,13 +68,14 @@ static void check_search(const csrec_group_simd *simd, const csrec_group_search 
 TEST(distances_are_sums_of_squares) {
     const csrec_group_simd *sets[SETS];
     int count = SIMD_SETS(sets, &csrec_group_generic, &csrec_group_avx2, &csrec_group_avx512);
-    static float guide[3 * 6 * 32 * 32], distance[8 * 5 * 13 * 13];
+    static float around[3 * 6 * 32 * 32 + 2 * BEYOND], distance[8 * 5 * 13 * 13];
+    static float column[(2 * 2 + 1) * 32 * CSREC_GROUP_LANES], *guide;
+    guide = around + BEYOND;
     for (int k = 0; k < 40; k++) {
         int l = k % 2 ? 1 : 1 + (int)check_below(&seed, 6), pl = 1 + (int)check_below(&seed, l);
         int h = 12 + (int)check_below(&seed, 20), w = 12 + (int)check_below(&seed, 20);
         int ph = 1 + (int)check_below(&seed, 12), pw = 1 + (int)check_below(&seed, 12);
         int z[2] = {0, l - pl}, y[2] = {0, h - ph}, x[2] = {(w - pw) / 2, w - pw};
-        float column[(32 + 3) * 32];
         for (int i = 0; i < 3 * l * h * w; i++) guide[i] = (float)check_below(&seed, 110);
         csrec_group_search s = search_of(guide, (int[]){l, h, w}, (int[]){pl, ph, pw}, distance);
         s.guides = 1 + k % 3;
@@ -97,7 +98,7 @@ static void check_choice(const csrec_group_simd *simd, const csrec_group_search 
     CLEARED(csrec_gaussian_matches) matches = {0};
     CLEARED(csrec_pool) pool = {0};
     csrec_group_work first = {0}, again = {0};
-    csrec_group_finder finder = csrec_group_finder_of(1, shifts, &pool);
+    csrec_group_finder finder = csrec_group_finder_of(1, shifts, 0, &pool);
     assert_false(pool.lacks);
     assert_ok(csrec_group_matches_prepare(&matches, 1, 1, s->radius, false));
     simd->search(s);
@@ -128,11 +129,12 @@ TEST(nearest_are_chosen_and_kept) {
     const csrec_group_simd *sets[SETS];
     int count = SIMD_SETS(sets, &csrec_group_generic, &csrec_group_avx2, &csrec_group_avx512);
     enum { SIDE = 40, SLICES = 5, SHIFTS = 5 * 19 * 19 };
-    static float guide[SLICES * SIDE * SIDE], distance[SHIFTS];
+    static float around[SLICES * SIDE * SIDE + 2 * BEYOND], distance[SHIFTS], *guide;
+    static float column[(2 + 1) * 6 * CSREC_GROUP_LANES];
+    guide = around + BEYOND;
     for (int k = 0; k < 20; k++) {
         bool volume = k % 4 > 1;
         int values = k % 2 ? 3 : 200;
-        float column[(32 + 3) * 32];
         for (int i = 0; i < SLICES * SIDE * SIDE; i++)
             guide[i] = (float)check_below(&seed, (uint64_t)values);
         int y = (int)check_below(&seed, SIDE - 5), x = (int)check_below(&seed, SIDE - 6);

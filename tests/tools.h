@@ -6,8 +6,6 @@
 
 #include <dirent.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define TOOL(name) "'" CSREC_TOOL_FOLDER "/" name "' "
 
@@ -50,9 +48,7 @@ __attribute__((format(printf, 1, 2))) static inline void run_line(const char *fo
 /* KiB that a command needs at its most: of a process that has no other children. */
 static inline int64_t peak_of(const char *command) {
     struct rusage usage;
-    int status;
-    fflush(NULL);
-    const pid_t child = fork();
+    const pid_t child = check_fork();
     if (child == 0) {
         const int code = run(command);
         FILE *file = fopen("peak", "w");
@@ -60,8 +56,7 @@ static inline int64_t peak_of(const char *command) {
         fprintf(file, "%ld", usage.ru_maxrss);
         _exit(fclose(file) || code);
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("%s: %s", command, read_text("err"));
+    if (check_ended(child)) fail_msg("%s: %s", command, read_text("err"));
     return strtoll(read_text("peak"), NULL, 10);
 }
 

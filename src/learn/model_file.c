@@ -70,15 +70,10 @@ static csrec_status read_floats(const csrec_npz *npz, const char *name, int64_t 
     return csrec_npz_end(&member, status, error);
 }
 
-/* A block, whose products are exact, to 16 bits; with what is too large for them it is refused. */
+/* A block of codes, whose products are exact, to 16 bits; what is too large for them stays so, for
+ * the check. */
 static void scale_block(int64_t n, float scale, float *v) {
-    int beyond = 0;
-    for (int64_t i = 0; i < n; i++) {
-        v[i] *= scale;
-        beyond |= !(fabsf(v[i]) < (float)CSREC_HALF_MOST);
-    }
-    if (beyond) return;
-    for (int64_t i = 0; i < n; i++) v[i] = csrec_half_rounded(v[i]);
+    for (int64_t i = 0; i < n; i++) v[i] = csrec_half_rounded(v[i] * scale);
 }
 
 /* Codes of 8 bits become values: a block of them has a scale in the array "<field>_scale"; where

@@ -111,8 +111,8 @@ void csrec_block_pack3(const csrec_block_simd *simd, int threads,
                        const csrec_block_kernels *kernels, float *packed);
 /* W: [small][large][2][2]; down takes `large` channels to `small`, up takes them back. */
 int64_t csrec_block_packed2(int64_t small, int64_t large);
-void csrec_block_pack2(const csrec_block_simd *simd, int64_t small, int64_t large, const float *W,
-                       bool up, float *packed);
+void csrec_block_pack2(const csrec_block_simd *simd, int threads, int64_t small, int64_t large,
+                       const float *W, bool up, float *packed);
 
 /* y = finished product of x. */
 void csrec_block_conv3(const csrec_block_work *work, const csrec_block_shape *shape,

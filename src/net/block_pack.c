@@ -26,7 +26,7 @@ csrec_block_cut csrec_block_cut_of(const csrec_block_simd *simd, const csrec_blo
 
 csrec_block_cut csrec_block_panel_cut(const csrec_block_simd *simd,
                                       const csrec_block_shape *shape) {
-    enum { FLOATS = 1200000 };
+    enum { FLOATS = 2400000 };
     const int64_t count = csrec_block_tiles_of(shape).count;
     const int64_t most = csrec_larger(FLOATS / (CSREC_BLOCK_TAPS * shape->in), 1);
     const int64_t groups = (count + most - 1) / most, tiles = (count + groups - 1) / groups;
@@ -86,10 +86,11 @@ int64_t csrec_block_packed2(int64_t small, int64_t large) {
 
 /* down: products of width channels, [2][2][large][columns] each; up: the same for each tap,
  * [small][columns]. */
-void csrec_block_pack2(const csrec_block_simd *simd, int64_t small, int64_t large, const float *W,
-                       bool up, float *packed) {
+void csrec_block_pack2(const csrec_block_simd *simd, int threads, int64_t small, int64_t large,
+                       const float *W, bool up, float *packed) {
     int64_t s_all = csrec_block_padded(small), l_all = csrec_block_padded(large);
     int64_t rows = up ? s_all : l_all, all = up ? l_all : s_all;
+#pragma omp parallel for schedule(static) num_threads(threads) collapse(2)
     for (int tap = 0; tap < 4; tap++)
         for (int64_t r = 0; r < rows; r++)
             for (int64_t k = 0; k < all; k++) {

@@ -228,23 +228,31 @@ static inline void weights_line(const vec *g, int from, vec *u, int to) {
     u[5 * to] = g[2 * from];
 }
 
+/* The kernels of some channels, a lane for each channel k, are copied before the first is loaded:
+ * a register that is loaded at once would wait for its single stores. */
 static void pack(const csrec_block_kernels *p, int64_t first, int columns, float *U,
                  int64_t apart) {
+    enum { SOME = 8 };
     const int64_t from = p->turned ? p->out : p->in, to = p->turned ? p->in : p->out;
     const int64_t c_step = 9 * (p->turned ? p->in : 1), k_step = 9 * (p->turned ? 1 : p->in);
-    for (int64_t c = 0; c < csrec_block_padded(from); c++)
+    for (int64_t begin = 0; begin < csrec_block_padded(from); begin += SOME)
         for (int64_t k = first; k < first + columns; k += LANES) {
-            float lanes[9][LANES] = {{0}};
-            vec g[9], t[18], u[TAPS];
-            for (int l = 0; l < LANES && k + l < to && c < from; l++)
-                for (int i = 0; i < 9; i++)
-                    lanes[p->turned ? 8 - i : i][l] = p->W[c * c_step + (k + l) * k_step + i];
-            for (int i = 0; i < 9; i++) g[i] = load(lanes[i]);
-            _Pragma("GCC unroll 3") for (int j = 0; j < 3; j++) weights_line(g + j, 3, t + j, 3);
-            _Pragma("GCC unroll 6") for (int i = 0; i < TAPS; i++) {
-                weights_line(t + 3 * i, 1, u, 1);
-                for (int j = 0; j < TAPS; j++)
-                    store(U + (i * TAPS + j) * apart + c * columns + k - first, u[j]);
+            float lanes[SOME][9][LANES] = {{{0}}};
+            for (int l = 0; l < LANES && k + l < to; l++)
+                for (int64_t c = begin; c < begin + SOME && c < from; c++)
+                    for (int i = 0; i < 9; i++)
+                        lanes[c - begin][p->turned ? 8 - i : i][l] =
+                            p->W[c * c_step + (k + l) * k_step + i];
+            for (int64_t c = begin; c < begin + SOME; c++) {
+                vec g[9], t[18], u[TAPS];
+                for (int i = 0; i < 9; i++) g[i] = load(lanes[c - begin][i]);
+                _Pragma("GCC unroll 3") for (int j = 0; j < 3; j++)
+                    weights_line(g + j, 3, t + j, 3);
+                _Pragma("GCC unroll 6") for (int i = 0; i < TAPS; i++) {
+                    weights_line(t + 3 * i, 1, u, 1);
+                    for (int j = 0; j < TAPS; j++)
+                        store(U + (i * TAPS + j) * apart + c * columns + k - first, u[j]);
+                }
             }
         }
 }

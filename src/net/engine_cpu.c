@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/inline.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "net/block.h"
@@ -31,11 +33,16 @@ static csrec_status take(int64_t floats, float **memory, csrec_error *error) {
                                 (double)bytes / 1048576);
 }
 
+/* A page is slow to be had: the threads share them. */
 static csrec_status cpu_allocate(void *state, int64_t floats, float **memory, csrec_error *error) {
-    (void)state;
-    csrec_status status = take(floats, memory, error);
-    if (!status) memset(*memory, 0, (size_t)floats * sizeof **memory);
-    return status;
+    enum { PIECE = 1 << 19 };
+    const cpu *c = state;
+    CSREC_TRY(take(floats, memory, error));
+    float *all = *memory;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(c->threads) if (floats > PIECE)
+    for (int64_t i = 0; i < floats; i += PIECE)
+        memset(all + i, 0, (size_t)csrec_smaller(PIECE, floats - i) * sizeof *all);
+    return CSREC_OK;
 }
 
 static void cpu_release(void *state, float *memory) {
@@ -166,8 +173,8 @@ static csrec_status pack_side(const cpu *c, const csrec_net_node *node, bool adj
     if (conv)
         csrec_block_pack3(c->simd, c->threads, &kernels, *packed);
     else
-        csrec_block_pack2(c->simd, up ? node->in : node->out, up ? node->out : node->in, W,
-                          goes_up(node, adjoint), *packed);
+        csrec_block_pack2(c->simd, c->threads, up ? node->in : node->out, up ? node->out : node->in,
+                          W, goes_up(node, adjoint), *packed);
     return CSREC_OK;
 }
 
@@ -178,7 +185,7 @@ static csrec_status cpu_pack(void *state, const float *weights, bool backward, c
     for (int i = 0; i < c->n && !status; i++) {
         const csrec_net_node *node = &c->nodes[i];
         packed_layer *p = &c->packed[i];
-        if (!p->bias) status = cpu_allocate(NULL, csrec_block_padded(node->out), &p->bias, error);
+        if (!p->bias) status = cpu_allocate(state, csrec_block_padded(node->out), &p->bias, error);
         if (status) break;
         memcpy(p->bias, weights + node->bias, (size_t)node->out * sizeof(float));
         status = pack_side(c, node, false, weights + node->weight, &p->forward, error);

@@ -142,14 +142,18 @@ static int64_t floats_of(const csrec_net_graph *g, const csrec_net_engine *engin
     return engine->floats(&extent, csrec_net_channels(g, i));
 }
 
-/* A result that is added for the last time has the place of the sum. */
+/* A result that is added for the last time has the place of the sum. The input, which has fewer
+ * channels than any, lies after the first result: where it was, the second has room. */
 static void place_results(const csrec_net_graph *g, const csrec_net_engine *engine,
                           const csrec_net_extent *input, bool keep, arena *a, csrec_net_places *p) {
+    const int64_t first = take(a, floats_of(g, engine, input, 1));
     p->result[0] = take(a, floats_of(g, engine, input, 0));
     for (int i = 0; i < g->n; i++) {
         int64_t add = g->node[i].add;
         bool same = !keep && add >= 0 && g->last_use[add] == i;
-        p->result[i + 1] = same ? p->result[add] : take(a, floats_of(g, engine, input, i + 1));
+        p->result[i + 1] = i == 0 ? first
+                           : same ? p->result[add]
+                                  : take(a, floats_of(g, engine, input, i + 1));
         for (int k = 0; k <= i && !keep; k++)
             if (g->last_use[k] == i && !(same && k == add)) give(a, p->result[k]);
     }

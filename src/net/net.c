@@ -338,7 +338,7 @@ typedef struct pass {
     csrec_net *net;
     cut cuts[2];
     const float *X;
-    float *Y, *tile; /* tile: results of the largest */
+    float *Y, *tile; /* tile: results of the largest; Y if there is one only */
 } pass;
 
 /* The tile whose core begins at (y, x). */
@@ -359,7 +359,7 @@ static csrec_status run_tile(pass *p, int64_t y, int64_t x, csrec_call *call, cs
     if (!status)
         status = net->engine->get(net->state, &input, channels, net->memory + net->places.result[n],
                                   p->tile, error);
-    if (status) return status;
+    if (status || p->tile == p->Y) return status;
     int64_t rows = height - y < p->cuts[0].core ? height - y : p->cuts[0].core;
     int64_t columns = width - x < p->cuts[1].core ? width - x : p->cuts[1].core;
     for (int64_t c = 0; c < channels; c++)
@@ -378,12 +378,13 @@ csrec_status csrec_net_run(csrec_net *net, int64_t height, int64_t width, const 
     choose(net, height, width, memory, p.cuts);
     size_t pixels = (size_t)(side_of(&p.cuts[0]) * side_of(&p.cuts[1]));
     size_t channels = (size_t)csrec_net_channels(&net->graph, net->graph.n);
-    p.tile = malloc(channels * pixels * sizeof *p.tile);
+    const bool single = p.cuts[0].core == height && p.cuts[1].core == width;
+    p.tile = single ? Y : malloc(channels * pixels * sizeof *p.tile);
     if (!p.tile) return csrec_fail(error, CSREC_MEMORY, "out of memory for a network's tile");
     for (int64_t y = 0; y < height && !status; y += p.cuts[0].core)
         for (int64_t x = 0; x < width && !status && !csrec_call_stopped(call); x += p.cuts[1].core)
             status = run_tile(&p, y, x, call, error);
-    free(p.tile);
+    if (!single) free(p.tile);
     return status;
 }
 

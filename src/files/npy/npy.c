@@ -8,7 +8,7 @@
 #include "files/format.h"
 #include "files/npy/npy.h"
 
-/* Elements converted at a time: a buffer that stays in the first-level cache. */
+/* Of eight bytes, converted at a time: a buffer that stays in the first-level cache. */
 enum { CHUNK = 2048 };
 
 static void swap_all(void *data, int64_t n, size_t bytes) {
@@ -46,7 +46,7 @@ static void convert_f32(csrec_dtype dtype, const void *from, int64_t n, float *t
     switch (dtype) {
 #define CSREC_DTYPE_CONVERT(name, type, code, bytes)                                               \
     case CSREC_##name:                                                                             \
-        for (int64_t i = 0; i < n; i++) to[i] = (float)(double)((const type *)from)[i];            \
+        for (int64_t i = 0; i < n; i++) to[i] = (float)((const type *)from)[i];                    \
         break;
         CSREC_DTYPE_LIST(CSREC_DTYPE_CONVERT)
 #undef CSREC_DTYPE_CONVERT
@@ -85,7 +85,7 @@ static csrec_status read_flat(csrec_reader *reader, const csrec_npy_header *head
                   (target == AS_F64 && header->dtype == CSREC_F64) ||
                   (target == AS_I64 && header->dtype == CSREC_I64);
     /* Unconverted elements are read straight into the result; larger pieces need fewer calls. */
-    int64_t piece = direct ? INT64_C(1) << 16 : CHUNK;
+    int64_t piece = direct ? INT64_C(1) << 16 : (int64_t)(sizeof buffer / bytes);
     for (int64_t i = 0, n; i < header->count; i += n) {
         n = header->count - i < piece ? header->count - i : piece;
         void *into = direct ? (char *)data + (size_t)i * bytes : (void *)buffer;

@@ -28,68 +28,6 @@ csrec_status csrec_group_matches_prepare(csrec_gaussian_matches *m, int rows, in
     return m->pool.lacks ? CSREC_MEMORY : CSREC_OK;
 }
 
-/* The k-th smallest of n, k counted from 0; reorders a. */
-static uint32_t select_key(uint32_t *a, int n, int k) {
-    int low = 0, high = n - 1;
-    while (low < high) {
-        uint32_t pivot = a[(low + high) / 2];
-        int i = low, j = high;
-        while (i <= j) {
-            while (a[i] < pivot) i++;
-            while (a[j] > pivot) j--;
-            if (i <= j) {
-                uint32_t held = a[i];
-                a[i++] = a[j];
-                a[j--] = held;
-            }
-        }
-        if (k <= j)
-            high = j;
-        else if (k >= i)
-            low = i;
-        else
-            break;
-    }
-    return a[k];
-}
-
-/* At least the `wanted` least of n are not above it: the largest of the least in as many blocks. */
-static float most_of(const float *distance, int n, int wanted) {
-    const int block = n / wanted;
-    float most = 0.0f;
-    if (block < 8) return INFINITY;
-    for (int b = 0; b < wanted; b++) {
-        float least = INFINITY;
-        for (int i = b * block; i < (b + 1) * block; i++)
-            least = distance[i] < least ? distance[i] : least;
-        most = most > least ? most : least;
-    }
-    return most;
-}
-
-/* Indices of the `wanted` least finite distances of n in index order, among equal ones the first;
- * returns their count. Bits of non-negative floats have the order of their values. */
-static int pick(const float *distance, int n, int wanted, uint32_t *key, int32_t *chosen) {
-    int kept = 0, below = 0, picked = 0;
-    const float most = most_of(distance, n, wanted);
-    for (int i = 0; i < n; i++) {
-        memcpy(&key[kept], &distance[i], sizeof *key);
-        kept += distance[i] < INFINITY && distance[i] <= most;
-    }
-    if (wanted > kept) wanted = kept;
-    if (wanted == 0) return 0; /* an estimate that is not finite */
-    uint32_t bits = select_key(key, kept, wanted - 1);
-    float limit;
-    memcpy(&limit, &bits, sizeof limit);
-    for (int i = 0; i < kept; i++) below += key[i] < bits;
-    int equal = wanted - below;
-    for (int i = 0; i < n && picked < wanted; i++) {
-        if (!(distance[i] < limit) && !(distance[i] == limit && equal-- > 0)) continue;
-        chosen[picked++] = i;
-    }
-    return picked;
-}
-
 /* If many patches equal it, a reference may be missing from its matches: it then replaces the last
  * match, so that every pixel is in some group. Its shift is the middle of the window. Returns
  * the number of patches, at least 1. */
@@ -102,10 +40,11 @@ static int include_reference(uint16_t *shift, int n, int middle) {
 }
 
 /* Stores the best of the whole window as the candidates. */
-static void keep_candidates(const csrec_group_search *search, const float *distance,
-                            csrec_group_finder *f, int *count, uint16_t *shift) {
+static void keep_candidates(const csrec_group_simd *simd, const csrec_group_search *search,
+                            const float *distance, csrec_group_finder *f, int *count,
+                            uint16_t *shift) {
     int shifts = csrec_group_shifts(search);
-    int found = pick(distance, shifts, CSREC_GAUSSIAN_KEPT, f->key, f->chosen);
+    int found = simd->pick(distance, shifts, CSREC_GAUSSIAN_KEPT, f->key, f->chosen);
     for (int i = 0; i < found; i++) shift[i] = (uint16_t)f->chosen[i];
     *count = include_reference(shift, found, shifts / 2);
     for (int i = 0; i < *count; i++) f->ranked[i] = distance[shift[i]];
@@ -118,10 +57,10 @@ void csrec_group_choose(const csrec_group_simd *simd, const csrec_group_search *
     uint16_t *shift = matches->shift + number * CSREC_GAUSSIAN_KEPT;
     int *count = &matches->count[number];
     if (distance)
-        keep_candidates(search, distance, f, count, shift);
+        keep_candidates(simd, search, distance, f, count, shift);
     else
         simd->rank(search, at, *count, shift, f->ranked);
-    w->size = pick(f->ranked, *count, wanted, f->key, f->chosen);
+    w->size = simd->pick(f->ranked, *count, wanted, f->key, f->chosen);
     uint16_t group[CSREC_GROUP_MOST];
     for (int i = 0; i < w->size; i++) group[i] = shift[f->chosen[i]];
     w->size = include_reference(group, w->size, csrec_group_shifts(search) / 2);
@@ -136,10 +75,11 @@ void csrec_group_choose(const csrec_group_simd *simd, const csrec_group_search *
 
 /* ------------------------------------------------------------------ work arrays */
 
-csrec_group_finder csrec_group_finder_of(int references, int shifts, csrec_pool *pool) {
+csrec_group_finder csrec_group_finder_of(int references, int shifts, int column, csrec_pool *pool) {
     const int most = shifts < CSREC_GAUSSIAN_KEPT ? CSREC_GAUSSIAN_KEPT : shifts;
     csrec_group_finder f;
     CSREC_TAKE(pool, f.distance, (size_t)references * (size_t)shifts + 1);
+    CSREC_TAKE(pool, f.column, column);
     CSREC_TAKE(pool, f.ranked, most);
     CSREC_TAKE(pool, f.key, most);
     CSREC_TAKE(pool, f.chosen, most);
@@ -164,9 +104,8 @@ csrec_group_work csrec_group_work_of(const csrec_gaussian_picture *p, const int 
     CSREC_TAKE(pool, w.gram, stride * stride);
     CSREC_TAKE(pool, w.X, channels * CSREC_GROUP_MOST * stride);
     CSREC_TAKE(pool, w.V, (CSREC_GROUP_ROWS + CSREC_GROUP_PIXELS) * stride);
+    CSREC_TAKE(pool, w.prior, stride);
     CSREC_TAKE(pool, w.posterior, stride);
-    const int64_t edge = 2 * CSREC_GROUP_TILE + 3 * CSREC_GROUP_EDGE;
-    CSREC_TAKE(pool, w.column, (edge + 3) * edge);
     return w;
 }
 

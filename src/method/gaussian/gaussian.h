@@ -109,7 +109,7 @@ enum {
     CSREC_GROUP_MOST = 128,   /* most patches of a group */
     CSREC_GROUP_CHANNELS = CSREC_GAUSSIAN_POOLED,
     CSREC_GROUP_LANES = 16, /* rows of matrices are padded to a multiple of it */
-    CSREC_GROUP_ROWS = 256  /* rows of V buffered before V^T V is added */
+    CSREC_GROUP_ROWS = 64   /* rows of V buffered before V^T V is added: in the first cache */
 };
 
 /* A box of the picture with sums over the estimates of patches inside. */
@@ -127,23 +127,26 @@ typedef struct csrec_group_work {
     int32_t front[CSREC_GROUP_MOST]; /* their corners */
     int32_t top[CSREC_GROUP_MOST];
     int32_t left[CSREC_GROUP_MOST];
-    int channels;           /* pooled channels, else 1 */
-    float *mean, *C, *gram; /* [channels * stride], [stride * stride] twice */
-    float *X;               /* [channels][CSREC_GROUP_MOST * stride] patches */
-    float *V;               /* [(CSREC_GROUP_ROWS + CSREC_GROUP_PIXELS) * stride] */
-    float *posterior;       /* [stride] variances */
-    float *column;          /* as in the search */
+    int channels;             /* pooled channels, else 1 */
+    float *mean, *C, *gram;   /* [channels * stride], [stride * stride] twice */
+    float *X;                 /* [channels][CSREC_GROUP_MOST * stride] patches */
+    float *V;                 /* [(CSREC_GROUP_ROWS + CSREC_GROUP_PIXELS) * stride] */
+    float *prior, *posterior; /* [stride] variances: the diagonal of C, and those of a patch */
+    float *column;            /* as in the search */
 } csrec_group_work;
 
 /* Distances between patches: references at slices z[], rows y[], columns x[] of the tile. */
 typedef struct csrec_group_search {
-    const float *guide; /* [guides][depth * height * width] */
+    /* [guides][depth * height * width]; radius + CSREC_GROUP_LANES floats before the first and
+     * after the last are read, too. */
+    const float *guide;
     int guides, depth, height, width, patch_depth, patch_height, patch_width;
     int deep, radius; /* of the window: +-deep slices, +-radius rows and columns */
     const int *z, *y, *x;
     int slices, rows, columns;
     float *distance; /* [slices * rows * columns][shifts], infinite outside of the picture */
-    float *column;   /* [rows + 3][columns] from the first reference to the end of the last */
+    float *column; /* [2 rows + 1][CSREC_GROUP_LANES][columns], from the first reference to the end
+                    * of the last */
 } csrec_group_search;
 
 /* Places of the window, (2 deep + 1) (2 radius + 1)^2, in C order. */
@@ -162,6 +165,9 @@ typedef struct csrec_group_simd {
     /* out[i] = the distance of the patch with corner `at` from that at shift[i] of its window. */
     void (*rank)(const csrec_group_search *search, const int at[3], int n, const uint16_t *shift,
                  float *out);
+    /* Indices of the `wanted` least finite distances of n in index order, among equal ones the
+     * first; returns their count. key, chosen: [n]. */
+    int (*pick)(const float *distance, int n, int wanted, uint32_t *key, int32_t *chosen);
     /* Of work->channels channels from `channel` on; sums [channels]. */
     void (*estimate)(const csrec_gaussian_picture *picture, int channel,
                      const csrec_gaussian_round *round, csrec_group_work *work,
@@ -171,12 +177,14 @@ typedef struct csrec_group_simd {
 /* Work arrays of one thread for matching. */
 typedef struct csrec_group_finder {
     float *distance; /* as in the search */
-    float *ranked;   /* [shifts or CSREC_GAUSSIAN_KEPT] */
+    float *column;
+    float *ranked; /* [shifts or CSREC_GAUSSIAN_KEPT] */
     uint32_t *key;
     int32_t *chosen;
 } csrec_group_finder;
 
-csrec_group_finder csrec_group_finder_of(int references, int shifts, csrec_pool *pool);
+/* column: floats. */
+csrec_group_finder csrec_group_finder_of(int references, int shifts, int column, csrec_pool *pool);
 
 /* Allocates matches for so many references; keeps those of the round before if `again`.
  * CSREC_ARGUMENT: they are not of such references. */

@@ -1,133 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* gaussian_simd.h - distances between patches, and mean, covariance and conditioning of a group: a
- * template over instruction sets (cmake/simd.cmake). */
+/* gaussian_simd.h - mean, covariance and conditioning of a group: a template over instruction sets
+ * (cmake/simd.cmake). */
 #include <string.h>
 
-#include "method/condition_simd.h"
+#include "method/gaussian/condition_simd.h"
 #include "method/gaussian/gaussian.h"
-
-/* ------------------------------------------------------------------ distances */
-
-/* down[y][x] = the sum over rows below y of (a[x] - b[x])^2, n columns, or that is added. The last
- * register ends at column n and recomputes those of the one before it, unless something is added.
- */
-static inline void sum_plane(const float *a, const float *b, int64_t width, int n, int rows,
-                             bool add, float *down) {
-    int x = 0;
-    for (; n >= LANES && x < n && (!add || x + LANES <= n); x += LANES) {
-        const int at = x + LANES <= n ? x : n - LANES;
-        vec sum = {0};
-        for (int64_t y = 0; y <= rows; y++) {
-            float *to = down + y * n + at;
-            store(to, add ? load(to) + sum : sum);
-            if (y == rows) break;
-            const vec e = load(a + y * width + at) - load(b + y * width + at);
-            sum += e * e;
-        }
-    }
-    for (; x < n; x++) {
-        float sum = 0.0f;
-        for (int64_t y = 0; y <= rows; y++) {
-            down[y * n + x] = add ? down[y * n + x] + sum : sum;
-            if (y == rows) break;
-            const float e = a[y * width + x] - b[y * width + x];
-            sum += e * e;
-        }
-    }
-}
-
-/* The same of all guides and slices of a patch. */
-static void sum_down(const csrec_group_search *s, const float *a, int64_t shift, int n, int rows,
-                     float *down) {
-    const int64_t slice = (int64_t)s->height * s->width;
-    sum_plane(a, a + shift, s->width, n, rows, false, down);
-    for (int i = 1; i < s->guides * s->patch_depth; i++) {
-        const float *at = a + (i / s->patch_depth * s->depth + i % s->patch_depth) * slice;
-        sum_plane(at, at + shift, s->width, n, rows, true, down);
-    }
-}
-
-/* sum[x] = column[x] + .. + column[x + width - 1], n of them. */
-static void sum_across(const float *column, int n, int width, float *sum) {
-    for (int x = 0; n >= LANES && x < n; x += LANES) {
-        const int at = x + LANES <= n ? x : n - LANES;
-        vec even = load(column + at), odd = {0};
-        for (int j = 1; j + 1 < width; j += 2) {
-            odd += load(column + at + j);
-            even += load(column + at + j + 1);
-        }
-        if (width % 2 == 0) odd += load(column + at + width - 1);
-        store(sum + at, even + odd);
-    }
-    for (int x = 0; n < LANES && x < n; x++) {
-        float parts[2] = {column[x], 0.0f};
-        for (int j = 1; j < width; j++) parts[j % 2] += column[x + j];
-        sum[x] = parts[0] + parts[1];
-    }
-}
-
-/* Distances of the references of slice number l, n columns from column `from` on: sums of squares
- * down the picture's rows, which never fall, and whose differences are those of a patch's rows. */
-static void search_slice(const csrec_group_search *s, int l, const int by[3], int from, int n,
-                         int64_t shift) {
-    const int64_t shifts = csrec_group_shifts(s);
-    const int z = s->z[l], dy = by[1], bottom = s->y[s->rows - 1] + s->patch_height;
-    const int low = s->y[0] > -dy ? s->y[0] : -dy, sums = n - s->patch_width + 1;
-    const int high = bottom < s->height - dy ? bottom : s->height - dy;
-    const bool inside = z + by[0] >= 0 && z + by[0] + s->patch_depth <= s->depth && sums > 0;
-    const float *a = s->guide + ((int64_t)z * s->height + low) * s->width + from;
-    float *column = s->column, *down = column + (int64_t)s->rows * n;
-    if (inside && high > low)
-        sum_down(s, a, ((int64_t)by[0] * s->height + dy) * s->width + by[2], n, high - low, down);
-    for (int r = 0; r < s->rows && inside; r++)
-        for (int x = 0; x < n && s->y[r] >= low && s->y[r] + s->patch_height <= high; x++)
-            column[(int64_t)r * n + x] = down[(int64_t)(s->y[r] + s->patch_height - low) * n + x] -
-                                         down[(int64_t)(s->y[r] - low) * n + x];
-    for (int r = 0; r < s->rows; r++) {
-        const bool rows = inside && s->y[r] >= low && s->y[r] + s->patch_height <= high;
-        if (rows) sum_across(column + (int64_t)r * n, sums, s->patch_width, down);
-        float *distance = s->distance + (int64_t)(l * s->rows + r) * s->columns * shifts + shift;
-        for (int c = 0; c < s->columns; c++) {
-            const int at = s->x[c] - from;
-            distance[c * shifts] = rows && at >= 0 && at < sums ? down[at] : INFINITY;
-        }
-    }
-}
-
-static void search(const csrec_group_search *s) {
-    const int end = s->x[s->columns - 1] + s->patch_width;
-    for (int shift = 0; shift < csrec_group_shifts(s); shift++) {
-        int by[3];
-        csrec_group_shift(s, shift, by);
-        const int from = s->x[0] > -by[2] ? s->x[0] : -by[2];
-        const int to = end < s->width - by[2] ? end : s->width - by[2];
-        for (int l = 0; l < s->slices; l++)
-            search_slice(s, l, by, from, to > from ? to - from : 0, shift);
-    }
-}
-
-static void rank(const csrec_group_search *s, const int at[3], int n, const uint16_t *shift,
-                 float *out) {
-    int rows = s->patch_depth * s->patch_height;
-    const float *a = s->guide + ((int64_t)at[0] * s->height + at[1]) * s->width + at[2];
-    for (int k = 0; k < n; k++) {
-        int by[3];
-        csrec_group_shift(s, shift[k], by);
-        const float *b = a + ((int64_t)by[0] * s->height + by[1]) * s->width + by[2];
-        float sum[16] = {0}, whole = 0.0f;
-        for (int i = 0; i < s->guides * rows; i++) {
-            int64_t slice = (int64_t)(i / rows) * s->depth + i % rows / s->patch_height;
-            int64_t row = slice * s->height + i % s->patch_height;
-            const float *p = a + row * s->width, *q = b + row * s->width;
-            int j = 0;
-            for (; j + 8 <= s->patch_width; j += 8)
-                for (int l = 0; l < 8; l++) sum[l] += (p[j + l] - q[j + l]) * (p[j + l] - q[j + l]);
-            for (; j < s->patch_width; j++) sum[8 + j % 8] += (p[j] - q[j]) * (p[j] - q[j]);
-        }
-        for (int l = 0; l < 16; l++) whole += sum[l];
-        out[k] = whole;
-    }
-}
+#include "method/gaussian/search_simd.h"
 
 /* ------------------------------------------------------------------ covariance */
 
@@ -156,42 +34,48 @@ static int64_t corner_of(const csrec_gaussian_picture *p, const csrec_group_work
     return ((int64_t)w->front[k] * p->height + w->top[k]) * p->width + w->left[k];
 }
 
-/* Conditions on sample n, at `pixel`, `at` in the picture. z [channels][CSREC_GROUP_PIXELS]. */
-INLINE void take(const csrec_gaussian_picture *p, int channel, int channels,
-                 const csrec_group_work *w, int n, int pixel, int64_t at, float noise, float *V,
-                 float *z, float *x, int64_t apart) {
-    float scale = reduce_sample(w->C, V, n, w->stride, pixel, noise);
-    float *row = V + (int64_t)n * w->stride;
-    for (int c = 0; c < channels; c++, z += CSREC_GROUP_PIXELS, x += apart) {
-        float value = p->y[channel + c][at] - w->mean[c * w->stride + pixel];
-        z[n] = innovation(V, n, w->stride, pixel, value, z) * scale;
-        if (c == 0)
-            scale_and_add(row, w->stride, scale, z[n], x);
-        else
-            add_row(row, w->stride, z[n], x);
-    }
+/* The samples of a patch: their pixels, and places in the picture. Without branches, which nobody
+ * could foresee. */
+INLINE int list_samples(const csrec_gaussian_picture *p, const csrec_group_work *w, int k,
+                        int *pixel, int64_t *at) {
+    const int64_t corner = corner_of(p, w, k);
+    int n = 0;
+    for (int i = 0; i < w->rows; i++)
+        for (int j = 0; j < w->patch_width; j++) {
+            pixel[n] = i * w->patch_width + j;
+            at[n] = corner + w->row[i] + j;
+            n += p->mask[at[n]] != 0;
+        }
+    return n;
 }
 
 INLINE int condition_on(const csrec_gaussian_picture *p, int channel, int channels,
-                        const csrec_group_work *w, int k, float noise, float *V, float *x,
+                        csrec_group_work *w, int k, float noise, float *V, float *x,
                         int64_t apart) {
-    float z[CSREC_GROUP_CHANNELS * CSREC_GROUP_PIXELS];
-    int n = 0;
-    int64_t corner = corner_of(p, w, k);
+    int pixel[CSREC_GROUP_PIXELS + 1];
+    int64_t at[CSREC_GROUP_PIXELS + 1];
+    const int n = list_samples(p, w, k, pixel, at);
     for (int c = 0; c < channels; c++) memset(x + c * apart, 0, (size_t)w->stride * sizeof *x);
-    for (int i = 0; i < w->rows; i++)
-        for (int j = 0; j < w->patch_width; j++) {
-            int64_t at = corner + w->row[i] + j;
-            if (!p->mask[at]) continue;
-            take(p, channel, channels, w, n++, i * w->patch_width + j, at, noise, V, z, x, apart);
-        }
+    memcpy(w->posterior, w->prior, (size_t)w->stride * sizeof *x);
+    observation o = {
+        .channels = channels, .V = V, .x = x, .variance = w->posterior, .apart = apart};
+    for (; o.n < n; o.n++) {
+        o.pixel = pixel[o.n];
+        const float pivot = w->posterior[o.pixel]; /* that rounding may have made negative */
+        o.scale = 1.0f / sqrtf((pivot > 0.0f ? pivot : 0.0f) + noise);
+        for (int c = 0; c < channels; c++)
+            o.z[c] = (p->y[channel + c][at[o.n]] - w->mean[c * w->stride + o.pixel] -
+                      x[c * apart + o.pixel]) *
+                     o.scale;
+        reduce(w->C, &o, w->stride);
+    }
     return n;
 }
 
 /* Conditions the Gaussian on one sample after another. All channels are known at the same pixels,
  * so they share V. x [channels] rows `apart` floats from each other become the posterior
- * means less the prior's. Returns the number of samples. */
-static int condition(const csrec_gaussian_picture *p, int channel, const csrec_group_work *w, int k,
+ * means less the prior's, w->posterior their variances. Returns the number of samples. */
+static int condition(const csrec_gaussian_picture *p, int channel, csrec_group_work *w, int k,
                      float noise, float *V, float *x, int64_t apart) {
     return w->channels == 1 ? condition_on(p, channel, 1, w, k, noise, V, x, apart)
                             : condition_on(p, channel, w->channels, w, k, noise, V, x, apart);
@@ -210,19 +94,21 @@ static void gather(const csrec_gaussian_picture *p, int channel, csrec_group_wor
 
 static float mean_variance(const csrec_gaussian_picture *p, int channel,
                            const csrec_group_work *w) {
-    float sum = 0.0f;
+    float sum[CSREC_GROUP_EDGE] = {0}, whole = 0.0f;
     for (int k = 0; k < w->size; k++) {
         const float *from = p->variance[channel] + corner_of(p, w, k);
         for (int i = 0; i < w->rows; i++)
-            for (int j = 0; j < w->patch_width; j++) sum += from[w->row[i] + j];
+            for (int j = 0; j < w->patch_width; j++) sum[j] += from[w->row[i] + j];
     }
-    return sum / (float)(w->size * w->d);
+    for (int j = 0; j < w->patch_width; j++) whole += sum[j];
+    return whole / (float)(w->size * w->d);
 }
 
 /* C was summed only below its diagonal. */
 static void close_covariance(csrec_group_work *w, float diagonal) {
     mirror(w->C, w->stride);
     for (int i = 0; i < w->d; i++) w->C[(int64_t)i * (w->stride + 1)] += diagonal;
+    for (int i = 0; i < w->stride; i++) w->prior[i] = w->C[(int64_t)i * (w->stride + 1)];
 }
 
 /* ---- one covariance for all channels of a group.
@@ -349,33 +235,33 @@ static void step_em(const csrec_gaussian_picture *p, int channel, const csrec_ga
 
 /* ------------------------------------------------------------------ aggregation */
 
-static void add_patch(const csrec_group_work *w, int k, const float *means, const float *x,
+/* to += row, which is in the cache. */
+INLINE void add_pixels(const float *row, int n, float *to) {
+    int j = 0;
+    for (; j + 8 <= n; j += 8)
+        for (int l = 0; l < 8; l++) to[j + l] += row[j + l];
+    for (; j < n; j++) to[j] += row[j];
+}
+
+/* Of patch k: x, less the mean, and the posterior variances. */
+static void add_patch(const csrec_group_work *w, int k, const float *mean, const float *x,
                       float evenness, csrec_group_sums *sums) {
+    float weight[CSREC_GROUP_PIXELS], value[CSREC_GROUP_PIXELS], variance[CSREC_GROUP_PIXELS];
+    for (int c = 0; c < w->stride; c += LANES) {
+        const vec v = load(w->posterior + c), own = 1.0f / (v + evenness);
+        store(weight + c, own);
+        store(value + c, own * (load(x + c) + load(mean + c)));
+        store(variance + c, own * v);
+    }
     int left = w->left[k] - sums->left;
     for (int i = 0; i < w->rows; i++) {
         int z = w->front[k] - sums->front + i / w->patch_height;
         int y = w->top[k] - sums->top + i % w->patch_height;
         int64_t at = ((int64_t)z * sums->height + y) * sums->width + left;
-        const float *value = x + i * w->patch_width, *mean = means + i * w->patch_width;
-        const float *variance = w->posterior + i * w->patch_width;
-        for (int j = 0; j < w->patch_width; j++) {
-            float weight = 1.0f / (variance[j] + evenness);
-            sums->weight[at + j] += weight;
-            sums->value[at + j] += weight * (value[j] + mean[j]);
-            sums->variance[at + j] += weight * variance[j];
-        }
+        add_pixels(weight + i * w->patch_width, w->patch_width, sums->weight + at);
+        add_pixels(value + i * w->patch_width, w->patch_width, sums->value + at);
+        add_pixels(variance + i * w->patch_width, w->patch_width, sums->variance + at);
     }
-}
-
-static void posterior_variances(csrec_group_work *w, int n) {
-    for (int i = 0; i < w->d; i++) w->posterior[i] = w->C[(int64_t)i * (w->stride + 1)];
-    for (int j = 0; j < n; j++)
-        for (int c = 0; c < w->stride; c += LANES) {
-            vec v = load(w->V + (int64_t)j * w->stride + c);
-            store(w->posterior + c, load(w->posterior + c) - v * v);
-        }
-    for (int i = 0; i < w->d; i++)
-        if (!(w->posterior[i] > 0.0f)) w->posterior[i] = 0.0f;
 }
 
 static void estimate(const csrec_gaussian_picture *p, int channel,
@@ -386,11 +272,12 @@ static void estimate(const csrec_gaussian_picture *p, int channel,
     fit(p, channel, round, w);
     for (int t = 0; t < round->em; t++) step_em(p, channel, round, noise, w);
     for (int k = 0; k < w->size; k++) {
-        int n = condition(p, channel, w, k, noise, w->V, x, w->stride);
-        posterior_variances(w, n);
+        (void)condition(p, channel, w, k, noise, w->V, x, w->stride);
+        for (int i = 0; i < w->stride; i++)
+            w->posterior[i] = w->posterior[i] > 0.0f ? w->posterior[i] : 0.0f;
         for (int c = 0; c < w->channels; c++)
             add_patch(w, k, w->mean + c * w->stride, x + c * w->stride, round->evenness, &sums[c]);
     }
 }
 
-const csrec_group_simd SIMD_TABLE = {search, rank, estimate};
+const csrec_group_simd SIMD_TABLE = {search, rank, pick, estimate};

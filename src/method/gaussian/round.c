@@ -31,7 +31,7 @@ typedef struct round_state {
     csrec_group_work *work;     /* [threads] */
     csrec_group_finder *finder; /* [threads] */
     csrec_gaussian_matches *matches;
-    float *framed;                    /* the guides with `margin` pixels around them, or NULL */
+    float *framed;                    /* the guides with `margin` pixels around them */
     csrec_group_sums *sums;           /* [WAVE][channels] */
     float *weight, *value, *variance; /* [channels][depth * height * width] */
     csrec_pool pool;                  /* of all arrays, those of the threads, too */
@@ -114,7 +114,7 @@ double csrec_gaussian_round_bytes(const csrec_gaussian_picture *p,
         inner *= edge / steps[a] > 0 ? edge / steps[a] : 1;
     }
     double kept = references * (CSREC_GAUSSIAN_KEPT * sizeof(uint16_t) + sizeof(int));
-    double framed = round->margin > 0 ? sizeof(float) * entries * guides_of(p) : 0.0;
+    double framed = sizeof(float) * entries * guides_of(p);
     double sums = 3.0 * sizeof(float) * p->channels * (entries + WAVE * box);
     return kept + framed + sums + threads * shifts * (double)inner * sizeof(float);
 }
@@ -141,8 +141,10 @@ static csrec_status frame_guides(round_state *s) {
     int m = s->round->margin, front = margin_of_slices(s), guides = guides_of(p);
     size_t width = (size_t)(p->width + 2 * m), height = (size_t)(p->height + 2 * m);
     size_t entries = (size_t)(p->depth + 2 * front) * height * width;
-    if (m == 0) return CSREC_OK;
-    if (!CSREC_TAKE(&s->pool, s->framed, (size_t)guides * entries)) return CSREC_MEMORY;
+    const size_t beyond = (size_t)s->radius + CSREC_GROUP_LANES; /* that a search reads */
+    if (!CSREC_ZEROS(&s->pool, s->framed, (size_t)guides * entries + 2 * beyond))
+        return CSREC_MEMORY;
+    s->framed += beyond;
     for (int g = 0; g < guides; g++)
         frame_one(p, p->guide + g * csrec_gaussian_entries(p), front, m,
                   s->framed + (size_t)g * entries);
@@ -169,11 +171,14 @@ static csrec_status create_lines(round_state *s, uint64_t seed) {
 static csrec_status create_threads(round_state *s) {
     int side = 2 * s->radius + 1, shifts = (2 * s->deep + 1) * side * side;
     int references = s->slices.per_tile * s->rows.per_tile * s->columns.per_tile;
+    int across = edge_of(s->p) + s->patch[2] + 2 * s->round->margin;
+    int column = (2 * s->rows.per_tile + 1) * across * CSREC_GROUP_LANES;
     CSREC_TAKE(&s->pool, s->work, s->threads);
     CSREC_TAKE(&s->pool, s->finder, s->threads);
     for (int t = 0; t < s->threads && !s->pool.lacks; t++) {
         s->work[t] = csrec_group_work_of(s->p, s->patch, &s->pool);
-        s->finder[t] = csrec_group_finder_of(s->round->again ? 0 : references, shifts, &s->pool);
+        s->finder[t] =
+            csrec_group_finder_of(s->round->again ? 0 : references, shifts, column, &s->pool);
     }
     return s->pool.lacks ? CSREC_MEMORY : CSREC_OK;
 }
@@ -221,7 +226,7 @@ static const int *part_of(const line *l, int64_t tile, int *first, int *count) {
 static csrec_group_search search_of(const round_state *s, int64_t tile, int thread, int first[3]) {
     const csrec_gaussian_picture *p = s->p;
     int frame = 2 * s->round->margin, front = 2 * margin_of_slices(s);
-    csrec_group_search search = {.guide = s->framed ? s->framed : p->guide,
+    csrec_group_search search = {.guide = s->framed,
                                  .guides = guides_of(p),
                                  .depth = p->depth + front,
                                  .height = p->height + frame,
@@ -232,7 +237,7 @@ static csrec_group_search search_of(const round_state *s, int64_t tile, int thre
                                  .deep = s->deep,
                                  .radius = s->radius,
                                  .distance = s->finder[thread].distance,
-                                 .column = s->work[thread].column};
+                                 .column = s->finder[thread].column};
     int64_t row = tile / s->columns.tiles;
     search.z = part_of(&s->slices, row / s->rows.tiles, &first[0], &search.slices);
     search.y = part_of(&s->rows, row % s->rows.tiles, &first[1], &search.rows);

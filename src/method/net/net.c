@@ -212,7 +212,7 @@ static bool suits(const csrec_measurement *measurement) {
 static const double PASS = 2.2e-6; /* seconds a pixel and channel, one thread */
 
 /* Bytes of its weights, also packed, and of results a pixel. */
-static const double WEIGHTS = 4.5e7, TILE_BYTES = 320.0;
+static const double WEIGHTS = 4.5e7, TILE_BYTES = 256.0;
 
 enum { HALVES = 8 }; /* what its extents are multiples of */
 

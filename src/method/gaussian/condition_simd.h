@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* condition_simd.h - a Gaussian conditioned on samples, and products V^T V: shared by the
- * templates for patches (cmake/simd.cmake).
+/* condition_simd.h - a Gaussian conditioned on samples, and products V^T V: a part of the template
+ * gaussian_simd.h.
  *
  * With samples S and C_SS + noise I = L L^T, row i of V = L^-1 C_S is
- *     V_i = (C_{s_i} - sum_{j<i} L_ij V_j) / L_ii,   L_ij = V_j[s_i],   L_ii^2 = pivot[s_i] +
- * noise, so no factor is stored. Then z = L^-1 (y - mean_S), the posterior mean is mean + V^T z,
- * and the posterior covariance is C - V^T V. */
+ *     V_i = (C_{s_i} - sum_{j<i} L_ij V_j) / L_ii,   L_ij = V_j[s_i],   L_ii^2 = P_ii + noise,
+ * so no factor is stored. Then z = L^-1 (y - mean_S), the posterior mean is mean + x, x = V^T z,
+ * and the posterior covariance is P = C - V^T V. Both grow row by row: before row i, x is what the
+ * samples before predict, so z_i = (y_i - mean_i - x_i) / L_ii, and the diagonal of P has its
+ * pivot. */
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
+
+#include "method/gaussian/gaussian.h"
 
 enum { LANES = SIMD_BYTES / 4 }; /* floats of a register */
 
@@ -67,24 +69,41 @@ static void add_gram(const float *rows, int n, int stride, float sign, float *gr
 
 /* ------------------------------------------------------------------ conditioning */
 
-/* V[n] over `vecs` registers from column c: row `pixel` of C minus the part explained by the
- * n observations before. */
-INLINE void reduce_row(const float *C, float *V, int n, int stride, int pixel, int c, int vecs) {
+/* Sample number n, at `pixel`, of channels that share V: 1 / L_nn and z, and what they add to. */
+typedef struct observation {
+    int n, pixel, channels;
+    float scale, z[CSREC_GROUP_CHANNELS];
+    float *V, *x, *variance; /* x [channels], `apart` floats from each other; variance: P_ii */
+    int64_t apart;
+} observation;
+
+/* Row n of V over `vecs` registers from column c: row `pixel` of C minus the part explained by the
+ * n observations before, scaled. */
+INLINE void reduce_row(const float *C, const observation *o, int stride, int c, int vecs) {
+    const float *from = C + (int64_t)o->pixel * stride + c;
+    float *row = o->V + c, *variance = o->variance + c;
     vec r[8];
-    for (int t = 0; t < vecs; t++) r[t] = load(C + (int64_t)pixel * stride + c + t * LANES);
-    for (int j = 0; j < n; j++) {
-        const float *row = V + (int64_t)j * stride;
-        vec l = spread(row[pixel]);
-        for (int t = 0; t < vecs; t++) r[t] -= l * load(row + c + t * LANES);
+    for (int t = 0; t < vecs; t++) r[t] = load(from + t * LANES);
+    for (int j = 0; j < o->n; j++, row += stride) {
+        vec l = spread(row[o->pixel - c]);
+        for (int t = 0; t < vecs; t++) r[t] -= l * load(row + t * LANES);
     }
-    for (int t = 0; t < vecs; t++) store(V + (int64_t)n * stride + c + t * LANES, r[t]);
+    for (int t = 0; t < vecs; t++) {
+        r[t] *= o->scale;
+        store(row + t * LANES, r[t]);
+        store(variance + t * LANES, load(variance + t * LANES) - r[t] * r[t]);
+    }
+    for (int k = 0; k < o->channels; k++) {
+        float *x = o->x + k * o->apart + c;
+        for (int t = 0; t < vecs; t++) store(x + t * LANES, load(x + t * LANES) + o->z[k] * r[t]);
+    }
 }
 
 /* With the number of registers known to the compiler. */
-static void reduce(const float *C, float *V, int n, int stride, int pixel) {
+INLINE void reduce(const float *C, const observation *o, int stride) {
 #define REDUCE_CASE(vecs)                                                                          \
     case vecs:                                                                                     \
-        reduce_row(C, V, n, stride, pixel, c, vecs);                                               \
+        reduce_row(C, o, stride, c, vecs);                                                         \
         break;
     for (int c = 0; c < stride; c += 8 * LANES) {
         const int left = (stride - c) / LANES;
@@ -100,32 +119,4 @@ static void reduce(const float *C, float *V, int n, int stride, int pixel) {
         }
     }
 #undef REDUCE_CASE
-}
-
-/* Row n of V times L_nn, of the sample at `pixel`; returns 1 / L_nn. */
-INLINE float reduce_sample(const float *C, float *V, int n, int stride, int pixel, float noise) {
-    reduce(C, V, n, stride, pixel);
-    float pivot = V[(int64_t)n * stride + pixel];
-    /* Rounding must not make a zero pivot negative. */
-    return 1.0f / sqrtf((pivot > 0.0f ? pivot : 0.0f) + noise);
-}
-
-/* The value of the sample at `pixel` minus its prediction from the n samples before. */
-INLINE float innovation(const float *V, int n, int stride, int pixel, float value, const float *z) {
-    for (int s = 0; s < n; s++) value -= V[(int64_t)s * stride + pixel] * z[s];
-    return value;
-}
-
-/* row *= scale, x += z row */
-INLINE void scale_and_add(float *row, int stride, float scale, float z, float *x) {
-    for (int c = 0; c < stride; c += LANES) {
-        vec v = load(row + c) * scale;
-        store(row + c, v);
-        store(x + c, load(x + c) + z * v);
-    }
-}
-
-/* x += z row */
-INLINE void add_row(const float *row, int stride, float z, float *x) {
-    for (int c = 0; c < stride; c += LANES) store(x + c, load(x + c) + z * load(row + c));
 }
