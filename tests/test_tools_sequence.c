@@ -2,7 +2,6 @@
 /* csrecover --sequence: frames in files, in a folder, as they appear, and in one array. */
 #include "tools.h"
 
-
 SEED(seed);
 
 enum { MOST = 14 };

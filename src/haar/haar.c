@@ -103,11 +103,9 @@ typedef struct transform_job {
 /* all_levels: every one-sided column, not only the representative of equal ones. */
 static csrec_status transform_tree(transform_job *job, bool all_levels) {
     csrec_tree tree;
-    csrec_status status =
-        csrec_tree_create(job->levels, job->n, job->rows, CSREC_COLUMNS_PAPER, &tree);
-    if (status) return status;
+    CSREC_TRY(csrec_tree_create(job->levels, job->n, job->rows, CSREC_COLUMNS_PAPER, &tree));
     double *sums = malloc((size_t)job->n * sizeof *sums);
-    status = sums ? csrec_tree_sums(&tree, job->r, sums) : CSREC_MEMORY;
+    csrec_status status = sums ? csrec_tree_sums(&tree, job->r, sums) : CSREC_MEMORY;
     if (!status) {
         job->found = csrec_tree_products(&tree, job->r, sums, all_levels, NULL);
         if (job->found <= job->capacity)

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 static const csrec_net_engine *const engines[CSREC_DEVICE_KINDS] =
     CSREC_ENGINES(&csrec_net_cpu, &csrec_net_cuda);
 

@@ -2,6 +2,7 @@
 /* colours.c - whether one network should see red, green and blue together (docs/prior.md). */
 #include <math.h>
 
+#include "base/unit.h"
 #include "recover/recover.h"
 
 /* Of colours of photographs at least LEAST; with noise of a share NOISE of the samples' standard
@@ -17,14 +18,8 @@ typedef struct sums {
     double n, value[3], product[3][3], noise;
 } sums;
 
-static double unit_of(const csrec_measurement *m) {
-    double most = 0.0;
-    for (int64_t i = 0; i < 3 * m->n; i++) most = fmax(most, fabs(m->y[i]));
-    return most > 0.0 ? most : 1.0;
-}
-
 static sums sums_of(const csrec_measurement *m) {
-    const double unit = unit_of(m);
+    const double unit = csrec_unit_of(csrec_largest(3 * m->n, m->y));
     const int64_t step = 1 + m->n / SAMPLES;
     sums s = {0};
     for (int64_t i = 0; i < m->n; i += step) {

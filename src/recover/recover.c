@@ -224,9 +224,7 @@ static csrec_status run_there(recover_job *j, const csrec_measurement *m, csrec_
     csrec_device_ran ran;
     j->measurement = m;
     j->of = (csrec_layout_job){m, &j->layout};
-    csrec_status status =
-        csrec_device_run(j->layout.resolved.options.backend, &work, j, &ran, error);
-    if (status) return status;
+    CSREC_TRY(csrec_device_run(j->layout.resolved.options.backend, &work, j, &ran, error));
     j->report.given_up = ran.given_up;
     if (ran.list.kind == CSREC_DEVICE_CPU) return CSREC_OK;
     j->report.n_devices = ran.list.n;

@@ -100,9 +100,7 @@ static csrec_status choose_curve(csrec_estimator *e, csrec_error *error) {
 static csrec_status prepare(csrec_estimator *e, const csrec_recover_options *options,
                             csrec_error *error) {
     csrec_layout layout;
-    csrec_status status =
-        csrec_layout_resolve(e->m, options, (csrec_wanted){.signal = true}, &layout, error);
-    if (status) return status;
+    CSREC_TRY(csrec_layout_resolve(e->m, options, (csrec_wanted){.signal = true}, &layout, error));
     const csrec_plan plan = layout.resolved;
     const csrec_method_type *method = layout.method;
     int64_t entries = 0;
@@ -115,7 +113,7 @@ static csrec_status prepare(csrec_estimator *e, const csrec_recover_options *opt
     e->interval = e->options.interval;
     e->options.interval = 0.0; /* glances tell errors */
     e->options.history = NULL;
-    status = choose_curve(e, error);
+    csrec_status status = choose_curve(e, error);
     if (status || !method->cheap_settings) return status;
     e->excess = method->excess;
     e->options.seconds = 0.0;

@@ -201,10 +201,9 @@ csrec_status csrec_path_order(const csrec_shape *shape, int64_t n, int64_t *inde
     double found[2] = {0.0, 0.0};
     if (error) error->text[0] = '\0';
     int64_t entries;
-    csrec_status status =
-        csrec_extents_check(shape, n, index, "paths are for", r.points.extent, &entries, error);
-    if (status) return status;
-    status = find_path(&r, index, progress, context, found);
+    CSREC_TRY(
+        csrec_extents_check(shape, n, index, "paths are for", r.points.extent, &entries, error));
+    csrec_status status = find_path(&r, index, progress, context, found);
     if (!status && found[1] < found[0]) {
         for (int64_t k = 0; k < n; k++) r.queue[k] = index[r.path[k]];
         memcpy(index, r.queue, (size_t)n * sizeof *index);

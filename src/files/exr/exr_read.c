@@ -199,11 +199,9 @@ static csrec_status allocate(const csrec_exr *exr, const csrec_exr_layout *l, cs
                                                             : EXPANSION_MOST;
     if (l->stored > expands * (double)exr->input->size)
         return csrec_fail_forged(exr->name, "pixels", error);
-    csrec_status status =
-        csrec_memory_check(entries * (4 * (uint64_t)l->channels + 5), 2, exr->name, error);
-    if (status) return status;
+    CSREC_TRY(csrec_memory_check(entries * (4 * (uint64_t)l->channels + 5), 2, exr->name, error));
     *signal = (csrec_image){.has_channels = true};
-    status = csrec_array_create(l->dtype, &shape, &signal->pixels);
+    csrec_status status = csrec_array_create(l->dtype, &shape, &signal->pixels);
     if (!status && l->alpha >= 0) {
         signal->alpha = malloc((size_t)entries);
         *alpha = calloc((size_t)entries, sizeof **alpha);

@@ -203,10 +203,8 @@ static csrec_status read_header(csrec_reader *reader, const char *name, csrec_np
 static csrec_status read_array(csrec_reader *reader, const csrec_npy_header *header,
                                const char *name, csrec_array *array, csrec_error *error) {
     csrec_array result;
-    csrec_status status =
-        csrec_memory_check((uint64_t)header->count * header->bytes, 1, name, error);
-    if (status) return status;
-    status = csrec_array_create(header->dtype, &header->shape, &result);
+    CSREC_TRY(csrec_memory_check((uint64_t)header->count * header->bytes, 1, name, error));
+    csrec_status status = csrec_array_create(header->dtype, &header->shape, &result);
     if (status) return csrec_fail(error, status, "%s: %s", name, csrec_status_text(status));
     status = csrec_npy_values(reader, header, name, result.data, error);
     return CSREC_SETTLE(status, csrec_array_clear(&result), *array = result);

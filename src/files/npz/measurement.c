@@ -118,9 +118,7 @@ static csrec_status make_room(const csrec_npz *npz, csrec_measurement *m, csrec_
 
 csrec_status csrec_npz_shape(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     int64_t dims, entries;
-    csrec_status status =
-        csrec_npz_integers(npz, "shape", CSREC_DIMS_MAX, false, m->shape.dim, &dims, error);
-    if (status) return status;
+    CSREC_TRY(csrec_npz_integers(npz, "shape", CSREC_DIMS_MAX, false, m->shape.dim, &dims, error));
     m->shape.dims = (int)dims;
     if (csrec_shape_count(&m->shape, &entries) != CSREC_OK)
         return csrec_fail(

@@ -148,11 +148,10 @@ static csrec_status take_step(fit *f, int64_t step, csrec_error *error) {
     const double left = 1.0 - (double)step / (double)f->o->steps;
     csrec_net_adam adam = {.rate = f->o->rate * (f->o->falls ? left : 1.0), .average = AVERAGE};
     int64_t height = csrec_prior_padded(step % 2 ? f->columns : f->rows, f->multiple);
-    csrec_status status =
-        csrec_net_forward(f->net, f->o->copies, height, f->plane / height, of->X, f->Y, error);
-    if (status) return status;
+    CSREC_TRY(
+        csrec_net_forward(f->net, f->o->copies, height, f->plane / height, of->X, f->Y, error));
     set_gradient(f, of);
-    status = csrec_net_backward(f->net, of->dY, NULL, NULL, error);
+    csrec_status status = csrec_net_backward(f->net, of->dY, NULL, NULL, error);
     return status ? status : csrec_net_step(f->net, &adam, error);
 }
 

@@ -108,9 +108,7 @@ csrec_status csrec_prior_pass_add(csrec_prior_pass *p, const csrec_prior_samples
     csrec_prior_frame frame;
     if (turn) turn_samples(p, &t, &s);
     csrec_prior_planes(&s, p->multiple, p->work, p->planes, &frame);
-    csrec_status status =
-        csrec_net_run(p->net, frame.height, frame.width, p->planes, p->out, 0, call, error);
-    if (status) return status;
+    CSREC_TRY(csrec_net_run(p->net, frame.height, frame.width, p->planes, p->out, 0, call, error));
     const bool stopped = csrec_call_stopped(call);
     const int threads = csrec_threads_for(s.height * s.width, s.threads);
 #pragma omp parallel for schedule(static) num_threads(threads)

@@ -174,9 +174,7 @@ static csrec_status start(job *j, csrec_error *error) {
                                 .context = j->r->context,
                                 .signal = j->r->signal,
                                 .report = j->r->report};
-    csrec_status status =
-        csrec_recover_in_tones(&own, &options, j->m->sigma / j->unit, tones_of, j, error);
-    if (status) return status;
+    CSREC_TRY(csrec_recover_in_tones(&own, &options, j->m->sigma / j->unit, tones_of, j, error));
     j->stopped = csrec_call_stopped(&j->call);
     take_start(j, 1.0, NULL);
     return CSREC_OK;

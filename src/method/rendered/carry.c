@@ -246,9 +246,7 @@ static csrec_status recover_alone(csrec_lights *l, int64_t k, csrec_call *call,
     const int64_t slot = csrec_lights_slot(l, k);
     float *alone = l->alone[slot];
     if (l->alone_of[slot] == k || m->n == 0) return CSREC_OK;
-    csrec_status status =
-        csrec_rendering_run(&l->rendering, m, m, l->all.y, l->all.deviation, call, error);
-    if (status) return status;
+    CSREC_TRY(csrec_rendering_run(&l->rendering, m, m, l->all.y, l->all.deviation, call, error));
     l->alone_of[slot] = k;
     memset(alone + C * n, 0, (size_t)n * sizeof *alone);
     for (int64_t i = 0; i < n * C; i++) {

@@ -152,10 +152,9 @@ static csrec_status complete(csrec_runner *r, int64_t cell, csrec_error *error) 
 
 /* To the first process, once it is whole. */
 static csrec_status give_cell(csrec_runner *r, int64_t cell, csrec_error *error) {
-    csrec_status status = complete(r, cell, error);
-    if (status) return status;
+    CSREC_TRY(complete(r, cell, error));
     const csrec_boxed *values = r->common ? NULL : csrec_mosaic_cell(r->mosaic, cell);
-    status = send_values(r, 0, CELL, &(label){cell, cell}, values, error);
+    csrec_status status = send_values(r, 0, CELL, &(label){cell, cell}, values, error);
     csrec_mosaic_drop(r->mosaic, cell);
     return status;
 }
