@@ -115,7 +115,7 @@ TEST(presets_see_colours_together) {
     static const struct {
         double rho, sigma;
         int64_t side, channels;
-        double balanced, best; /* together, expected */
+        double balanced, others; /* together, expected */
     } rows[] = {{0.9, 0.0, 64, 3, 0, 0},   {0.9, 10.0, 64, 3, 1, 1}, {0.3, 10.0, 64, 3, 0, 0},
                 {-0.4, 10.0, 64, 3, 0, 0}, {0.9, 1.0, 64, 3, 0, 0},  {0.9, 0.0, 512, 3, 1, 0},
                 {0.3, 0.0, 512, 3, 0, 0},  {0.9, 10.0, 64, 2, 0, 0}, {0.9, 50.0, 64, 3, 1, 1}};
@@ -134,12 +134,12 @@ TEST(presets_see_colours_together) {
                               powers[unit]);
             }
             s.m.sigma = ldexp(rows[k].sigma, powers[unit]);
-            for (int preset = 1; preset < 3; preset++) {
+            for (int preset = 1; preset < 4; preset++) {
                 csrec_recover_options o;
                 (void)csrec_recover_preset(preset, &s.m, &o);
                 const double together =
                     csrec_setting_value(&o.solve, CSREC_OF_METHOD, "together", 0.0);
-                if (together != (preset == 1 ? rows[k].balanced : rows[k].best))
+                if (together != (preset == 1 ? rows[k].balanced : rows[k].others))
                     fail_msg("row %zu, preset %d: together=%g", k, preset, together);
             }
             csrec_recover_options own;

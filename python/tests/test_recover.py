@@ -324,7 +324,7 @@ def test_memory_makes_tiles_or_is_refused(rng):
     """What does not fit is recovered in tiles, much like the whole, or refused."""
     truth, mask = sampled(rng, rate=0.2, side=640)
     whole = cs.recover(truth[mask], mask=mask, quality="fast", backend="cpu")
-    tiled = cs.recover(truth[mask], mask=mask, quality="fast", backend="cpu", memory=12 << 20)
+    tiled = cs.recover(truth[mask], mask=mask, quality="fast", backend="cpu", memory=8 << 20)
     assert not np.array_equal(whole, tiled)
     assert np.mean((tiled - truth) ** 2) < 1.1 * np.mean((whole - truth) ** 2)
     small = cs.recover(truth[mask], mask=mask, quality="fast", backend="cpu", tile=160000)

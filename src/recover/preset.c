@@ -14,6 +14,8 @@ static const csrec_setting grouped[] = {{"turns", 8}, {"groups", 1}};
 static const csrec_setting adapted[] = {{"steps", 24}};
 static const csrec_setting adapted_more[] = {{"steps", 80}, {"rounds", 3}, {"turns", 4}};
 static const csrec_setting fitted[] = {{"steps", 200}, {"turns", 8}, {"groups", 1}};
+static const csrec_setting together_fitted[] = {
+    {"steps", 200}, {"turns", 8}, {"groups", 1}, {"together", 1}};
 static const csrec_setting fitted_beside[] = {{"steps", 200}, {"turns", 8}};
 static const csrec_setting quick_vote[] = {{"ways", 3}};
 static const csrec_setting table[] = {{"kind", 4}};
@@ -69,6 +71,7 @@ static const struct preset {
     {"best", &csrec_method_net, grouped, 2, .prior = true},
     {.name = "best", .method = &csrec_method_gaussian},
     {.name = "best", .method = &csrec_method_frames},
+    {"max", &csrec_method_net, together_fitted, 4, .prior = true, .colours = NOISY_COLOURS},
     {"max", &csrec_method_net, fitted, 3, .prior = true},
     {.name = "max", .method = &csrec_method_gaussian},
     {.name = "max", .method = &csrec_method_frames},

@@ -145,7 +145,7 @@ static void leave_out(const job *j, const csrec_measurement *box, int f, csrec_m
     const int64_t C = box->channels, entries = j->n[0] * j->n[1] * j->n[2];
     const double missing = 1.0 - (double)box->n / (double)entries;
     const double share = LEFT_OUT / fmax(missing, LEFT_OUT);
-    const int64_t cell = 1 + (int64_t)cbrt(2.0 * (double)entries / (double)box->n);
+    const int64_t cell = 1 + (int64_t)cbrt(2.0 * (double)entries / fmax(1.0, (double)box->n));
     int64_t room[3][2];
     find_room(j, room);
     kept->n = 0;
