@@ -177,9 +177,11 @@ csrec_estimate cli_process_estimate(const csrec_measurement *m, const csrec_esti
     double own = 18.0 * 1048576.0 + 8.0 * n; /* the program, index, y, guides */
     own += (m->deviation ? 16.0 : 8.0) * (double)csrec_measurement_values(m);
     if (m->guides) own += 4.0 * (double)(m->guides->n * cli_entries(m));
-    e.bytes = (uint64_t)(own + fmax((double)e.bytes, (wide ? 16.0 : 12.0) * values));
+    const double most = fmax((double)e.bytes, (wide ? 16.0 : 12.0) * values);
+    e.bytes = (uint64_t)fmin(own + most, 0x1p63); /* of atoms alone signals may be longer */
     e.seconds += 0.06 + 4.2e-8 * values + 8e-8 * n;
-    if (e.memory < UINT64_MAX / 2) e.memory += (uint64_t)own; /* which the process has already */
+    if (e.memory < UINT64_MAX / 2)
+        e.memory += (uint64_t)fmin(own, 0x1p62); /* which the process has already */
     return e;
 }
 
