@@ -3,6 +3,7 @@
  * was put there. */
 #include "samples.h"
 
+#include "measurement/cut.h"
 #include "measurement/nearby.h"
 
 SEED(seed);
@@ -49,6 +50,60 @@ static double distance(const csrec_measurement *m, int64_t i, int64_t k) {
         q /= m->shape.dim[a];
     }
     return sum;
+}
+
+static void assert_close(double a, double b, double most) {
+    if (!(fabs(a - b) <= most)) fail_msg("%g, %g", a, b);
+}
+
+/* Noise cut at one or both ends, by a sum over the normal density; of 40,000 steps of 16 deviations
+ * the error is below 1e-7. */
+TEST(cut_noise_has_its_moments) {
+    enum { STEPS = 40000 };
+    for (int round = 0; round < 40; round++) {
+        const double sigma = 0.1 + 30.0 * check_uniform(&seed), low = 50.0 * check_uniform(&seed);
+        const double ends[3][2] = {{low, INFINITY}, {-INFINITY, low}, {low, low + 5.0 * sigma}};
+        const csrec_cut cut = {sigma, {ends[round % 3][0], ends[round % 3][1]}};
+        double v = low + (round % 3 == 1 ? -4.0 : 4.0) * sigma * check_uniform(&seed), sum[3] = {0};
+        for (int k = 0; k < STEPS; k++) {
+            const double z = 16.0 * (k + 0.5) / STEPS - 8.0, p = exp(-0.5 * z * z);
+            const double y = fmin(fmax(v + sigma * z, cut.end[0]), cut.end[1]);
+            sum[0] += p, sum[1] += p * y, sum[2] += p * (y - v) * (y - v);
+        }
+        const double mean = sum[1] / sum[0], off = mean - v, step = 1e-4 * sigma;
+        const csrec_cut_seen seen = csrec_cut_see(&cut, v);
+        assert_close(seen.mean, mean, 1e-6 * sigma);
+        assert_close(seen.variance, sum[2] / sum[0] - off * off, 1e-6 * sigma * sigma);
+        assert_close(seen.slope,
+                     (csrec_cut_see(&cut, v + step).mean - csrec_cut_see(&cut, v - step).mean) /
+                         (2.0 * step),
+                     1e-6);
+        double signal[3] = {mean, -1e9, NAN}, variance[3] = {1.0, 1.0, 1.0};
+        csrec_cut_back(&cut, 3, signal, variance);
+        assert_close(signal[0], v, 1e-5 * sigma);
+        assert_close(variance[0], pow(seen.slope, -2.0), 1e-4 * variance[0]);
+        assert_true(isnan(signal[2]) && (isinf(cut.end[0]) || signal[1] == cut.end[0]));
+    }
+}
+
+/* Ends are black and white where samples have them, or values of more than 1 % of the samples. */
+TEST(ends_cut_noise) {
+    int64_t index[400];
+    double y[400];
+    csrec_measurement m = {.shape = {1, {400}}, .n = 400, .channels = 1, .sigma = 2.0};
+    m.index = index, m.y = y;
+    for (int i = 0; i < 400; i++) index[i] = i, y[i] = 10.0 + 0.1 * i;
+    assert_true(csrec_cut_of(&m).sigma == 0.0);
+    for (int i = 0; i < 6; i++) y[i] = 7.0;
+    y[399] = 255.0;
+    csrec_cut cut = csrec_cut_of(&m);
+    assert_true(cut.sigma == 2.0 && cut.end[0] == 7.0 && isinf(cut.end[1]));
+    m.scale[1] = 255.0;
+    assert_true(csrec_cut_of(&m).end[1] == 255.0);
+    cut = csrec_cut_between(&m, 7.0, 255.0);
+    assert_true(cut.sigma == 2.0 && isinf(cut.end[0]) && cut.end[1] == 255.0);
+    m.uncut = true;
+    assert_true(csrec_cut_of(&m).sigma == 0.0);
 }
 
 /* Distances: equally far neighbours may be any of them. */

@@ -6,7 +6,7 @@
 
 /* Least share of the squares at samples left out that is not noise, and of the noise that a result
  * keeps at its samples. */
-#define CSREC_LEAST_SIGNAL 0.05
+#define CSREC_LEAST_SIGNAL 0.01
 
 /* Fewer samples than these tell nothing. */
 enum { CSREC_LEAST_LEFT_OUT = 16 };

@@ -260,6 +260,7 @@ static csrec_status add_guides(const csrec_measurement *const parts[], int64_t n
     int64_t k = 0;
     merged->sequence = parts[0]->sequence;
     merged->bands_apart = parts[0]->bands_apart;
+    merged->uncut = parts[0]->uncut;
     while (k < n && !parts[k]->guides) k++;
     if (k == n) return CSREC_OK;
     merged->guides = csrec_guides_crop(parts[k]->guides, &merged->shape, from, &merged->shape);

@@ -24,6 +24,7 @@
 #include "measurement/measurement.h"
 #include "base/unit.h"
 #include "measurement/channels.h"
+#include "measurement/cut.h"
 #include "measurement/nearby.h"
 
 enum { LEAVES = 4, BLOCKS_LEAST = 8, LEAF_MOST = 2 * CSREC_DIMS_MAX + 4 };
@@ -53,7 +54,7 @@ typedef struct noise_job {
     double unit; /* y = unit * value */
     double near; /* squared distance up to which samples are neighbours */
     csrec_nearby nearby;
-    double end[2];     /* the least and the largest value, where many have it, else NAN */
+    double end[2];     /* csrec_cut_ends */
     flat_block *block; /* these of the noise only */
     int64_t blocks;
 } noise_job;
@@ -151,21 +152,6 @@ static bool is_cut(const noise_job *j, int64_t begin, int64_t end) {
             for (int e = 0; e < 2; e++) at[e] += value_of(j, k, c) == j->end[e];
     const int64_t most = at[0] > at[1] ? at[0] : at[1];
     return (double)most > FEW * (double)values && most < values;
-}
-
-static void find_ends(noise_job *j) {
-    const double MANY = 0.01;
-    const int64_t values = j->m->n * j->m->channels;
-    double end[2] = {INFINITY, -INFINITY};
-    int64_t at[2] = {0, 0};
-    for (int64_t i = 0; i < values; i++) {
-        const double v = j->m->y[i] / j->unit;
-        end[0] = fmin(end[0], v);
-        end[1] = fmax(end[1], v);
-    }
-    for (int64_t i = 0; i < values; i++)
-        for (int e = 0; e < 2; e++) at[e] += j->m->y[i] / j->unit == end[e];
-    for (int e = 0; e < 2; e++) j->end[e] = (double)at[e] > MANY * (double)values ? end[e] : NAN;
 }
 
 static void add_blocks(noise_job *j, int64_t begin, int64_t end) {
@@ -341,7 +327,8 @@ static csrec_status find_noise(const csrec_measurement *m, double unit, noise_fo
         status = csrec_fail(error, CSREC_MEMORY, "no memory for the blocks of %lld samples",
                             (long long)m->n);
     if (!status) {
-        find_ends(&j);
+        csrec_cut_ends(m, j.end);
+        for (int e = 0; e < 2; e++) j.end[e] /= unit;
         add_blocks(&j, 0, m->n);
         *found = find_in_full(&j);
         compare_quarters(&j, found);

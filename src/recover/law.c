@@ -50,6 +50,7 @@ static csrec_status begin(const csrec_measurement *m, const csrec_recover_option
     c->options.range[0] = c->options.range[1] = NAN;
     c->options.history = NULL;
     c->m.sigma = 1.0;
+    c->m.uncut = true; /* dark counts are few, not cut */
     if (status || !values) return status;
     if (o->law.log > 0.0) status = csrec_values_floor(n, m->y, &c->floor, error);
     c->floor *= CSREC_LAW_FLOOR;

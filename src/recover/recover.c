@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "measurement/channels.h"
+#include "measurement/cut.h"
 #include "measurement/law.h"
 #include "measurement/through.h"
 #include "method/history.h"
@@ -240,13 +241,16 @@ static void finish(recover_job *j, const csrec_measurement *m, const csrec_curve
     j->report.curve = in_curve ? CSREC_CURVE_LOG : CSREC_CURVE_NONE;
     j->report.curve_choice = curved->choice;
     if (!j->signal || csrec_comm_rank(j->layout.resolved.options.comm) > 0) return;
-    if (in_curve) csrec_curve_back(curved, m->y, plain, j->signal, j->variance);
-    /* Known samples stay outside of the range. */
     const int64_t values = csrec_measurement_signal_values(m);
+    const csrec_cut cut = csrec_cut_of(m);
+    const bool is_cut = cut.sigma > 0.0 && !in_curve && !j->atoms;
+    if (in_curve) csrec_curve_back(curved, m->y, plain, j->signal, j->variance);
+    if (is_cut) csrec_cut_back(&cut, values, j->signal, j->variance);
+    /* Known samples stay outside of the range. */
     j->report.clamped = csrec_range_clamp(j->layout.resolved.options.range, values, j->signal);
     if (j->report.clamped && !m->through) csrec_samples_restore(m, j->signal);
+    if (in_curve || is_cut) j->report.residual = csrec_samples_residual(m, j->signal);
     if (!in_curve) return;
-    j->report.residual = csrec_samples_residual(m, j->signal);
     csrec_history_begin(history, m, 1.0);
     csrec_history_end(history, j->signal, &j->report);
 }

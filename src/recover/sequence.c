@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "measurement/channels.h"
+#include "measurement/cut.h"
 #include "measurement/each.h"
 #include "measurement/law.h"
 #include "measurement/measurement.h"
@@ -185,6 +186,7 @@ static csrec_status change(csrec_sequence *s, csrec_measurement *m, csrec_error 
     for (int i = 0; i < 2 && scaled; i++)
         m->scale[i] = csrec_law_into(&s->law, s->floor, m->scale[i]);
     m->sigma = 1.0;
+    m->uncut = true;
     return CSREC_OK;
 }
 
@@ -286,7 +288,9 @@ static void finish(csrec_sequence *s, const csrec_measurement *m, double *signal
                    double *uncertainty, csrec_recover_report *report) {
     const int64_t values = s->shape.dim[0] * s->shape.dim[1] * s->channels;
     csrec_recover_options *o = &s->layout.resolved.options;
+    const csrec_cut cut = csrec_cut_of(m);
     csrec_range_resolve(m, s->span, false, s->options.range, o);
+    csrec_cut_back(&cut, values, signal, uncertainty);
     report->clamped = csrec_range_clamp(o->range, values, signal);
     csrec_samples_restore(m, signal);
     const bool unpromised = s->film.other && s->options.interval > 0.0; /* without a vote */

@@ -10,6 +10,16 @@
  * tells how the result follows noise (docs/notebook/uncertainty.md). */
 static const double CLEAR = 2.0;
 
+double csrec_seen_square(const csrec_estimator *e, int64_t k, double v, double *noise) {
+    const double own = e->deviation ? e->deviation[k] : 0.0, y = e->m->y[k];
+    *noise = own * own;
+    if (!(e->cut.sigma > 0.0)) return (y - v) * (y - v);
+    const csrec_cut_seen seen = csrec_cut_see(&e->cut, v);
+    const double slope = seen.slope * seen.slope;
+    *noise = seen.variance / slope;
+    return (y - seen.mean) * (y - seen.mean) / slope;
+}
+
 void csrec_squares_add(csrec_estimator *e, const csrec_glance *g, const int64_t *origin) {
     const csrec_measurement *m = e->m;
     for (int64_t i = 0; i < m->n; i++) {
@@ -18,26 +28,24 @@ void csrec_squares_add(csrec_estimator *e, const csrec_glance *g, const int64_t 
         for (int64_t c = 0; c < m->channels; c++) {
             double p = g->signal[at * m->channels + c], y = m->y[i * m->channels + c];
             double q = e->signal[m->index[i] * m->channels + c];
-            const double own = e->deviation ? e->deviation[i * m->channels + c] : 0.0;
-            const double square = (y - p) * (y - p), v = g->variance[at * m->channels + c];
+            double noise[2];
+            const double square = csrec_seen_square(e, i * m->channels + c, p, &noise[0]);
+            const double result = csrec_seen_square(e, i * m->channels + c, q, &noise[1]);
+            const double v = g->variance[at * m->channels + c];
             e->squares += square;
-            e->fourths += pow(square - own * own, 2.0);
-            e->residuals += (y - q) * (y - q);
-            if (fabs(y - p) < CLEAR * own) { /* else an error of p, such as at an edge */
+            e->noises += noise[0];
+            e->fourths += pow(square - noise[0], 2.0);
+            e->residuals += result;
+            if (square < CLEAR * CLEAR * noise[0]) { /* else an error of p, such as at an edge */
                 e->answers += y < p ? p - q : q - p;
                 e->surprise += fabs(y - p);
             }
             e->expected += v;
             e->deviations[0] += sqrt(v);
             if (e->missed)
-                e->missed[e->n_missed++] = (csrec_missed){m->index[i] * m->channels + c,
-                                                          square,
-                                                          (y - q) * (y - q),
-                                                          own * own,
-                                                          v,
-                                                          g->far[at]};
+                e->missed[e->n_missed++] = (csrec_missed){
+                    m->index[i] * m->channels + c, square, result, noise[0], v, g->far[at]};
         }
-        e->noises += csrec_noise_at(e, i) * (double)m->channels;
         e->nearer += g->nearer;
         e->hidden++;
     }

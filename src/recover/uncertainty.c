@@ -204,6 +204,7 @@ static csrec_status begin(csrec_estimator *e, const csrec_recover_options *optio
     csrec_status status = make_alike(part, pool, alike, unit, error);
     e->m = alike;
     if (!status) status = find_noise(e, alike, pool, error);
+    if (!status) e->cut = csrec_cut_of(alike);
     return status ? status : prepare(e, options, error);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/pool.h"
+#include "measurement/cut.h"
 #include "recover/recover.h"
 
 /* A recovery to compare with: of a fold's window, or of the whole. */
@@ -32,6 +33,7 @@ typedef struct csrec_estimator {
     double share; /* of a fold's samples that is left out */
     int64_t hidden;
     const double *deviation;               /* [m->n * channels]; NULL: without noise */
+    csrec_cut cut;                         /* of that noise */
     double noise;                          /* mean square of it */
     double squares, expected, noises;      /* sums at samples left out, */
     double nearer;                         /* of glances, for each */
@@ -60,6 +62,10 @@ void csrec_glance_show(const csrec_estimator *estimator, const int64_t *origin, 
 /* Recovers it, and finds what errors to expect. report may be NULL. */
 csrec_status csrec_glance_run(const csrec_estimator *estimator, csrec_glance *glance,
                               csrec_recover_report *report, csrec_error *error);
+
+/* Of value k of the samples, and the signal v there: the squared error of v, with the noise in it,
+ * and that noise. As cut samples tell it, by what is seen of v, if the noise is cut. */
+double csrec_seen_square(const csrec_estimator *estimator, int64_t k, double v, double *noise);
 
 /* The mean over channels of the squares of a sample's deviations. */
 double csrec_noise_at(const csrec_estimator *estimator, int64_t sample);

@@ -4,6 +4,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "measurement/cut.h"
 #include "measurement/left_out.h"
 #include "method/beside/beside.h"
 
@@ -14,31 +15,34 @@ static const double SURE = 0.75;
 typedef struct left_out {
     const csrec_measurement *m;
     const double *ways[2], *variance;
+    csrec_cut cut;
 } left_out;
 
-/* At sample i of those left out: the squared error of the result, and of what is expected the power
- * that a scale is for; false: neither is known. */
+/* At sample i of those left out: the squared error of the result, of what is expected the power
+ * that a scale is for, and the noise; false: the first two are not known. */
 static bool compare(const csrec_film *f, const left_out *p, int64_t i, int64_t c,
-                    double squares[2]) {
+                    double squares[3]) {
     const int64_t at = p->m->index[i], to = at * f->channels + c;
     const double share = csrec_film_share(f, at / f->width, at % f->width), alone = p->ways[1][to];
-    const double missed = p->m->y[i * f->channels + c] - alone - share * (p->ways[0][to] - alone);
-    squares[0] = missed * missed;
+    double v = alone + share * (p->ways[0][to] - alone);
+    squares[0] = pow(p->m->y[i * f->channels + c] - v, 2.0);
     squares[1] = pow(p->variance[to], SURE);
+    squares[2] = p->m->sigma * p->m->sigma;
+    csrec_cut_back(&p->cut, 1, &v, NULL);
+    if (p->cut.sigma > 0.0) squares[2] = csrec_cut_see(&p->cut, v).variance;
     return isfinite(squares[0]) && squares[1] > 0.0;
 }
 
 /* Adds to sums: how many, and their squares, noise, and what is expected, with weights. */
 static void add_left_out(const csrec_film *f, const left_out *p, int64_t c, double scale,
                          double sums[4]) {
-    const double noise = p->m->sigma * p->m->sigma;
     for (int64_t i = 0; i < p->m->n; i++) {
-        double squares[2];
+        double squares[3];
         if (!compare(f, p, i, c, squares)) continue;
-        const double weight = scale > 0.0 ? 1.0 / (scale * squares[1] + noise) : 1.0;
+        const double weight = scale > 0.0 ? 1.0 / (scale * squares[1] + squares[2]) : 1.0;
         sums[0] += 1.0;
         sums[1] += weight * squares[0];
-        sums[2] += weight * noise;
+        sums[2] += weight * squares[2];
         sums[3] += weight * squares[1];
     }
 }
@@ -50,9 +54,9 @@ static csrec_status find_beyond(csrec_film *f, const left_out *p, int64_t c, dou
     int64_t *place = CSREC_TAKE(&pool, place, p->m->n), n = 0;
     csrec_status status = csrec_pool_status(&pool);
     for (int64_t i = 0; i < p->m->n && !status; i++) {
-        double squares[2];
+        double squares[3];
         if (compare(f, p, i, c, squares))
-            score[n++] = squares[0] / (scale * squares[1] + p->m->sigma * p->m->sigma);
+            score[n++] = squares[0] / (scale * squares[1] + squares[2]);
     }
     if (!status) status = csrec_scores_sort(n, score, place);
     if (!status)
@@ -67,7 +71,7 @@ static csrec_status find_beyond(csrec_film *f, const left_out *p, int64_t c, dou
 csrec_status csrec_film_scale(csrec_film *f, const csrec_measurement *out, double *const ways[2],
                               const double *variance, double share) {
     csrec_status status = CSREC_OK;
-    const left_out p = {out, {ways[0], ways[1]}, variance};
+    const left_out p = {out, {ways[0], ways[1]}, variance, csrec_cut_of(out)};
     for (int64_t c = 0; c < f->channels && !status; c++) {
         double first[4] = {0.0}, *sums = f->left_out + 4 * c;
         add_left_out(f, &p, c, 0.0, first);

@@ -8,6 +8,7 @@
 #include "csrec/slabs.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "measurement/cut.h"
 #include "recover/recover.h"
 
 struct csrec_slabs {
@@ -18,6 +19,7 @@ struct csrec_slabs {
     csrec_recover_options given;
     csrec_layout layout;
     csrec_survey *survey;
+    csrec_cut cut;
     double unit;
     int64_t row;         /* values of an entry of the first axis */
     int64_t next;        /* entry of the first axis to take */
@@ -91,6 +93,7 @@ static csrec_status check_values(csrec_slabs *s, csrec_error *error) {
     const csrec_span span = csrec_span_surveyed(s->survey, s->unit);
     csrec_recover_options o = s->layout.resolved.options;
     double ends[2] = {span.least, span.most};
+    s->cut = csrec_cut_between(&s->form, span.least, span.most);
     o.curve = s->given.curve;
     const bool may = csrec_curve_possible(&s->form, &o, span, false) != CSREC_CURVE_NONE;
     s->report.curve = CSREC_CURVE_NONE;
@@ -225,9 +228,10 @@ static csrec_status next_line(csrec_slabs *s, csrec_error *error) {
 static csrec_status deliver(csrec_slabs *s, int64_t n, double *values, csrec_error *error) {
     csrec_status status =
         csrec_survey_deliver(s->survey, s->unit, n / s->form.channels, values, error);
-    if (!status)
-        s->report.clamped += csrec_range_clamp(s->layout.resolved.options.range, n, values);
-    return status;
+    if (status) return status;
+    csrec_cut_back(&s->cut, n, values, NULL);
+    s->report.clamped += csrec_range_clamp(s->layout.resolved.options.range, n, values);
+    return CSREC_OK;
 }
 
 /* ------------------------------------------------------------------ taken in order ------------ */
