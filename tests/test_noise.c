@@ -94,7 +94,7 @@ TEST(ends_cut_noise) {
     m.index = index, m.y = y;
     for (int i = 0; i < 400; i++) index[i] = i, y[i] = 10.0 + 0.1 * i;
     assert_true(csrec_cut_of(&m).sigma == 0.0);
-    for (int i = 0; i < 6; i++) y[i] = 7.0;
+    for (int i = 0; i < 10; i++) y[i] = 7.0;
     y[399] = 255.0;
     csrec_cut cut = csrec_cut_of(&m);
     assert_true(cut.sigma == 2.0 && cut.end[0] == 7.0 && isinf(cut.end[1]));

@@ -141,6 +141,37 @@ TEST(cut_noise_is_told) {
     }
 }
 
+/* Samples of a walk without runs of 20, every other plane of a volume, noise that is said to be six
+ * times what is there: what is left out is not like what is missing, and no bound is told. */
+TEST(what_is_left_out_may_be_another) {
+    enum { GAP = 20, PLANE = 256 };
+    for (int round = 0; round < 3; round++) {
+        const csrec_shape shapes[] = {{1, {4000}}, {3, {16, 16, 16}}, {2, {96, 96}}};
+        scene s = draw(shapes[round], 1, round == 2 ? 0.5 : 0.0, 0.0, round ? "frames" : NULL);
+        for (int64_t i = 1; i < s.entries && round == 0; i++)
+            s.truth[i] = s.truth[i - 1] + check_normal(&seed);
+        for (int64_t i = 0; i < s.entries && round < 2; i++) {
+            if (round ? i / PLANE % 2 : i / GAP % 4 == 1) continue;
+            s.m.index[s.m.n] = i;
+            s.m.y[s.m.n++] = s.truth[i];
+        }
+        if (round == 2) s.m.sigma = 60.0;
+        csrec_promise promise;
+        recover(&s);
+        assert_well(csrec_uncertainty_promise(&s.m, &s.o, s.signal, s.map, &promise, &told));
+        const double off = true_error(&s);
+        if (round == 0 && !(promise.error > 0.5 * off)) fail_msg("%g of %g", promise.error, off);
+        if (round == 1) assert_true(isnan(promise.error) && isnan(s.map[PLANE]) && s.map[0] == 0.0);
+        if (round == 2 && !(promise.error > 0.7 * off)) fail_msg("%g of %g", promise.error, off);
+        assert_true(round == 2 ? promise.most > off : isinf(promise.most));
+        s.o.interval = 90.0;
+        assert_well(csrec_uncertainty_promise(&s.m, &s.o, s.signal, s.map, &promise, &told));
+        for (int64_t k = 0; k < GAP / 2 && round == 0; k++)
+            assert_true(isinf(s.map[GAP + GAP / 4 + k]));
+        if (round == 1) assert_true(isinf(s.map[PLANE]) && promise.unpromised == 0.5);
+    }
+}
+
 /* The map has the number's mean square, and no error at samples without noise. */
 TEST(maps_add_up) {
     for (int noisy = 0; noisy < 2; noisy++) {

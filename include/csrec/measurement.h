@@ -63,7 +63,7 @@ typedef struct csrec_measurement {
                           Not through an operator */
     bool bands_apart;  /* else complete channels are guides of those with gaps */
     bool uncut;        /* else noise of sigma is cut where y ends: at values of scale, or those that
-                          more than 1 % of y have */
+                          more than 1 % of y and 5 have */
 } csrec_measurement;
 
 /* Adds planes of values [entries * planes], planes fastest, which are copied, to the guides of a

@@ -13,7 +13,7 @@ static bool is_limit(const csrec_measurement *m, int e, double v) {
 }
 
 void csrec_cut_ends(const csrec_measurement *m, double end[2]) {
-    const double MANY = 0.01;
+    const double MANY = 0.01, FEW = 5.0; /* the least of so few samples is one by chance */
     const int64_t values = m->n * m->channels;
     int64_t at[2] = {0, 0};
     end[0] = INFINITY, end[1] = -INFINITY;
@@ -23,8 +23,9 @@ void csrec_cut_ends(const csrec_measurement *m, double end[2]) {
     }
     for (int64_t i = 0; i < values; i++)
         for (int e = 0; e < 2; e++) at[e] += m->y[i] == end[e];
+    const bool one = end[0] == end[1];
     for (int e = 0; e < 2; e++)
-        if (!is_limit(m, e, end[e]) && !((double)at[e] > MANY * (double)values))
+        if (one || (!is_limit(m, e, end[e]) && !((double)at[e] > FEW + MANY * (double)values)))
             end[e] = e ? INFINITY : -INFINITY;
 }
 

@@ -12,7 +12,7 @@ typedef struct csrec_cut {
 } csrec_cut;
 
 /* The least and the largest sample, where it is black or white (scale), or that of more than 1 % of
- * the values, else infinite. */
+ * the values and 5, else infinite. */
 void csrec_cut_ends(const csrec_measurement *measurement, double end[2]);
 
 /* sigma 0: the noise is not cut, or not one sigma of real entries. */

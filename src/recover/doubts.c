@@ -219,14 +219,20 @@ typedef struct doubts_job {
     int threads;
 } doubts_job;
 
+csrec_status csrec_doubts_places(const csrec_measurement *part, csrec_doubts *doubts,
+                                 csrec_error *error) {
+    doubts->grid = find_grid(part);
+    return find_holes(part, doubts, error);
+}
+
 /* A csrec_group_fn: the worst of all groups counts. */
 static csrec_status find_group(void *context, const csrec_groups *groups, int64_t k,
                                const csrec_measurement *part, const int64_t *sample,
                                csrec_error *error) {
     const doubts_job *j = context;
-    csrec_doubts own = {.constant = is_constant(part), .grid = find_grid(part)}, *all = j->found;
+    csrec_doubts own = {.constant = is_constant(part)}, *all = j->found;
     (void)groups, (void)k, (void)sample;
-    csrec_status status = find_holes(part, &own, error);
+    csrec_status status = csrec_doubts_places(part, &own, error);
     if (!status && !own.constant) status = find_outliers(part, j->threads, &own.outliers, error);
     all->constant = all->constant && own.constant;
     all->grid = own.grid > all->grid ? own.grid : all->grid;

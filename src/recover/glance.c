@@ -80,20 +80,52 @@ void csrec_glance_show(const csrec_estimator *e, const int64_t *origin, int fold
     }
 }
 
+csrec_status csrec_glance_distances(const csrec_glance *g, uint32_t **squared, csrec_error *error) {
+    const int64_t entries = g->values / g->m.channels;
+    int64_t extent[3];
+    csrec_extents(&g->m.shape, extent);
+    uint32_t *d2 = malloc((size_t)entries * sizeof *d2);
+    for (int64_t i = 0; i < entries && d2; i++)
+        d2[i] = g->state[i] == CSREC_KEPT || g->state[i] == CSREC_SHOWN ? 0 : CSREC_FAR;
+    const csrec_status status = d2 ? csrec_distance_squared(extent, 0, d2) : CSREC_MEMORY;
+    if (!status) return *squared = d2, CSREC_OK;
+    free(d2);
+    return csrec_fail(error, status, "out of memory for the distances");
+}
+
+/* What is farther than all samples left out; on a grid, as far as the nearest of these. */
+static void find_beyond(const csrec_estimator *e, const uint32_t *squared, csrec_glance *g) {
+    const int64_t entries = g->values / g->m.channels;
+    double least = INFINITY, n = 0.0;
+    for (int64_t i = 0; i < entries; i++) {
+        if (g->state[i] != CSREC_LEFT_OUT) continue;
+        const double d = sqrt((double)squared[i]);
+        g->farthest = fmax(g->farthest, d);
+        least = fmin(least, d);
+        g->left += d;
+        n++;
+    }
+    if (e->grid) g->farthest = least - 0.25 / least; /* below it in whole squares */
+    for (int64_t i = 0; i < entries; i++) {
+        if (g->state[i] != CSREC_UNKNOWN) continue;
+        const double d = sqrt((double)squared[i]);
+        g->beyond += d > g->farthest;
+        g->raised += fmax(1.0, d * n / g->left);
+    }
+}
+
 /* Samples left out of an even pattern are farther from others than unknown entries are: bounds take
  * squares to grow as d^0.4, to be sure, and d^0.2 beside variances that a method tells
  * (docs/notebook/uncertainty.md), intervals (scaled: of a guess) by `far`. */
-static csrec_status reach(bool scaled, csrec_glance *g, csrec_error *error) {
+static csrec_status reach(const csrec_estimator *e, bool scaled, csrec_glance *g,
+                          csrec_error *error) {
     const int64_t entries = g->values / g->m.channels;
-    int64_t extent[3], n[4] = {0};
+    int64_t n[4] = {0};
     double far[4] = {0.0};
+    uint32_t *squared;
     if (g->m.shape.dims > 3) return CSREC_OK;
-    csrec_extents(&g->m.shape, extent);
-    uint32_t *squared = malloc((size_t)entries * sizeof *squared);
-    for (int64_t i = 0; i < entries && squared; i++)
-        squared[i] = g->state[i] == CSREC_KEPT || g->state[i] == CSREC_SHOWN ? 0 : CSREC_FAR;
-    const csrec_status status = squared ? csrec_distance_squared(extent, 0, squared) : CSREC_MEMORY;
-    for (int64_t i = 0; i < entries && !status; i++) {
+    CSREC_TRY(csrec_glance_distances(g, &squared, error));
+    for (int64_t i = 0; i < entries; i++) {
         const double d2 = fmax((double)squared[i], 1.0);
         if (scaled) g->far[i] = d2;
         far[g->state[i]] += pow(d2, g->told ? 0.1 : 0.2);
@@ -103,8 +135,9 @@ static csrec_status reach(bool scaled, csrec_glance *g, csrec_error *error) {
         g->nearer = fmin(far[CSREC_UNKNOWN] / (double)n[CSREC_UNKNOWN] /
                              (far[CSREC_LEFT_OUT] / (double)n[CSREC_LEFT_OUT]),
                          1.0);
+    if (n[CSREC_LEFT_OUT]) find_beyond(e, squared, g);
     free(squared);
-    return status ? csrec_fail(error, status, "out of memory for the distances") : CSREC_OK;
+    return CSREC_OK;
 }
 
 csrec_status csrec_glance_run(const csrec_estimator *e, csrec_glance *g,
@@ -118,5 +151,5 @@ csrec_status csrec_glance_run(const csrec_estimator *e, csrec_glance *g,
     if (e->missed && g->whole) seen.n -= (int64_t)(e->share * (double)seen.n);
     if (!status && !g->told)
         status = csrec_variance_guess(&seen, g->signal, g->noise, g->variance, error);
-    return !status && (e->missed || !g->whole) ? reach(e->missed && !g->told, g, error) : status;
+    return !status && (e->missed || !g->whole) ? reach(e, e->missed && !g->told, g, error) : status;
 }

@@ -150,6 +150,10 @@ typedef struct csrec_graded {
 /* CSREC_MEMORY, or what run returns. */
 csrec_status csrec_graded_run(const csrec_graded *job, csrec_error *error);
 
+/* Fills grid, reach and unreached of samples of one group. CSREC_MEMORY. */
+csrec_status csrec_doubts_places(const csrec_measurement *part, csrec_doubts *doubts,
+                                 csrec_error *error);
+
 /* ------------------------------------------------------------------ curve and range */
 
 /* Of all samples; NAN of none. mean: those of channels, NAN is 0. */

@@ -49,6 +49,10 @@ void csrec_squares_add(csrec_estimator *e, const csrec_glance *g, const int64_t 
         e->nearer += g->nearer;
         e->hidden++;
     }
+    e->farthest = fmax(e->farthest, g->farthest);
+    e->left += g->left;
+    e->beyond += g->beyond;
+    e->raised += g->raised;
     for (int64_t at = 0; at < g->values / m->channels; at++) {
         for (int64_t c = 0; c < m->channels && g->state[at] == CSREC_SHOWN; c++) {
             e->shown += 1.0;
@@ -67,6 +71,15 @@ void csrec_squares_add(csrec_estimator *e, const csrec_glance *g, const int64_t 
     }
 }
 
+void csrec_squares_judge(csrec_estimator *e) {
+    const double SURE = 5.0, n = (double)(e->hidden * e->m->channels);
+    const double below = (e->noises - e->squares) / n;
+    if (!(below > SURE * sqrt(fmax(e->fourths / n - below * below, 0.0) / n))) return;
+    e->in_doubt = e->noises / n;
+    e->noises = 0.0;
+    for (int64_t i = 0; i < e->n_missed; i++) e->missed[i].noise = 0.0;
+}
+
 /* Whether the noise is that of light, as rays tell: guessed, or by few of them. */
 static bool is_vague(const csrec_estimator *e) {
     return e->m->rays && e->m->sigma == 0.0;
@@ -81,6 +94,14 @@ double csrec_squares_factor(const csrec_estimator *e) {
     const double variance = e->fourths / (e->expected * e->expected);
     if (!is_vague(e) || !(e->expected > 0.0)) return found;
     return 1.0 + (found - 1.0) * usual * usual / (usual * usual + variance);
+}
+
+/* Of a uniform draw one entry in k is farther than all k left out of a window, and more than s of
+ * them with probability exp(-s k). */
+bool csrec_squares_are_near(const csrec_estimator *e, double *distance) {
+    const double C = (double)e->m->channels, n = (double)e->hidden;
+    *distance = e->left / n;
+    return e->unknown > 0.0 && e->beyond * C > (0.05 + 60.0 / n) * e->unknown;
 }
 
 /* Mean of the deviations that are expected where there is no sample by that where some were left
@@ -132,12 +153,17 @@ static void find_most(const csrec_estimator *e, const double squares[2], double 
     most[0] =
         fmax(there * left + better, CSREC_LEAST_EXPECTED * there * left) + sure * there * spread;
     most[1] = squares[1] + sure * sqrt(2.0 / n) * e->residuals / n;
+    if (e->in_doubt > 0.0) most[0] = most[1] = e->in_doubt + e->squares / n;
     if (e->hidden < CSREC_LEAST_LEFT_OUT) most[0] = most[1] = INFINITY;
 }
 
 void csrec_squares_tell(const csrec_estimator *e, bool unknown, double squares[2], double most[2]) {
+    double distance;
     squares[0] = unknown ? unknown_square(e) : 0.0;
     squares[1] = sampled_square(e);
     find_most(e, squares, most);
     if (!is_vague(e)) squares[0] = fmin(squares[0], most[0]); /* gross errors mislead a method */
+    if (!csrec_squares_are_near(e, &distance)) return;
+    most[0] = INFINITY;
+    squares[0] *= e->grid ? NAN : e->raised * (double)e->m->channels / e->unknown;
 }

@@ -48,18 +48,23 @@ static csrec_status glance_whole(const csrec_estimator *e, csrec_glance *g,
     return csrec_glance_run(e, g, report, error);
 }
 
-/* squares: means where there is no sample, and at samples. */
-static void fill_errors(const csrec_estimator *e, const csrec_glance *g, const double squares[2],
-                        double *map) {
-    double k = csrec_squares_factor(e), sum[2] = {0.0, 0.0}, count[2] = {0.0, 0.0}, scale[2];
+static void fill_errors(const csrec_estimator *e, const csrec_glance *g, double *map) {
+    const double k = csrec_squares_factor(e);
     for (int64_t i = 0; i < g->values; i++) {
-        double d = e->signal[i] - g->signal[i], cheap = k * g->variance[i];
-        const int state = g->state[i / g->m.channels], sampled = state != CSREC_UNKNOWN;
+        const double d = e->signal[i] - g->signal[i], cheap = k * g->variance[i];
         map[i] = isnan(d) ? NAN
-                 : state == CSREC_KEPT
+                 : g->state[i / g->m.channels] == CSREC_KEPT
                      ? 0.0
                      : fmax(cheap + e->excess * d * d, CSREC_LEAST_EXPECTED * cheap);
-        if (isnan(d)) continue;
+    }
+}
+
+/* To the roots of squares of the means where there is no sample, and at samples. */
+static void scale_errors(const csrec_glance *g, const double squares[2], double *map) {
+    double sum[2] = {0.0, 0.0}, count[2] = {0.0, 0.0}, scale[2];
+    for (int64_t i = 0; i < g->values; i++) {
+        const bool sampled = g->state[i / g->m.channels] != CSREC_UNKNOWN;
+        if (isnan(map[i])) continue;
         sum[sampled] += map[i];
         count[sampled] += 1.0;
     }
@@ -71,6 +76,25 @@ static void fill_errors(const csrec_estimator *e, const csrec_glance *g, const d
         map[i] = sqrt(scale[g->state[i / g->m.channels] != CSREC_UNKNOWN] * map[i]);
 }
 
+/* Of entries farther than those left out nothing is promised, and on a grid of none. */
+static csrec_status fill_far(const csrec_estimator *e, const csrec_glance *g, double *map,
+                             double *unpromised, csrec_error *error) {
+    double distance;
+    uint32_t *squared;
+    if (g->m.shape.dims > 3 || !csrec_squares_are_near(e, &distance)) return CSREC_OK;
+    CSREC_TRY(csrec_glance_distances(g, &squared, error));
+    for (int64_t i = 0; i < g->values; i++) {
+        const double d = sqrt((double)squared[i / g->m.channels]);
+        if (g->state[i / g->m.channels] != CSREC_UNKNOWN || isnan(map[i])) continue;
+        if (!e->missed) map[i] *= e->grid ? NAN : fmax(1.0, d / distance);
+        if (!e->missed || !(e->grid || d > e->farthest)) continue;
+        *unpromised += isfinite(map[i]);
+        map[i] = INFINITY;
+    }
+    free(squared);
+    return CSREC_OK;
+}
+
 static csrec_status fill_map(csrec_estimator *e, const double squares[2], double *map,
                              double *unpromised, csrec_error *error) {
     csrec_glance g;
@@ -78,7 +102,9 @@ static csrec_status fill_map(csrec_estimator *e, const double squares[2], double
     if (!status && e->missed)
         status = csrec_interval_fill(e, &g, map, unpromised, error);
     else if (!status)
-        fill_errors(e, &g, squares, map);
+        fill_errors(e, &g, map);
+    if (!status) status = fill_far(e, &g, map, unpromised, error);
+    if (!status && !e->missed) scale_errors(&g, squares, map);
     csrec_glance_clear(&g);
     return status;
 }
@@ -156,6 +182,7 @@ typedef struct uncertainty_job {
     double *map, *density;        /* NULL: not wanted */
     double squares, most, values; /* expected, and at most, of so many */
     double unpromised;            /* values */
+    bool holes;
     int64_t entries, hidden;      /* hidden: values left out */
     const csrec_measurement *all; /* of csrec_recover_expecting, as the following */
     double *result;               /* NULL: not wanted */
@@ -217,6 +244,7 @@ static csrec_status run_folds(csrec_estimator *e, csrec_pool *pool, csrec_error 
     if (e->interval > 0.0 && !CSREC_TAKE(pool, e->missed, most))
         return csrec_memory_fail(error, NULL);
     for (int fold = 0; fold < folds && !status; fold++) status = run_fold(e, fold, error);
+    csrec_squares_judge(e);
     return status;
 }
 
@@ -231,9 +259,13 @@ static csrec_status expect_group(void *context, const csrec_groups *groups, int6
     const int64_t C = part->channels;
     csrec_measurement alike;
     csrec_estimator e = {.signal = signal};
+    csrec_doubts doubts = {.grid = 1};
     if (j->map) CSREC_TAKE(&pool, map, values);
     csrec_status status = begin(&e, j->options, part, &alike, &pool, &unit, error);
     (void)sample;
+    if (!status) status = csrec_doubts_places(part, &doubts, error);
+    e.grid = doubts.grid > 1;
+    j->holes = j->holes || doubts.unreached > 0.0;
     if (!status)
         csrec_groups_copy(groups, k, j->entries, signal, true, (double *)(uintptr_t)j->signal);
     for (int64_t i = 0; i < values && !status; i++) signal[i] /= unit[i % C];
@@ -269,7 +301,7 @@ csrec_status csrec_uncertainty_promise(const csrec_measurement *measurement,
     csrec_status status = csrec_groups_each(measurement, expect_group, &j, error);
     if (!status)
         *promise = (csrec_promise){.error = sqrt(j.squares / j.values),
-                                   .most = sqrt(j.most / j.values),
+                                   .most = j.holes ? INFINITY : sqrt(j.most / j.values),
                                    .unpromised = j.unpromised / j.values,
                                    .left_out = j.hidden};
     return status;

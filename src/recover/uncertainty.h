@@ -11,12 +11,15 @@ typedef struct csrec_glance {
     csrec_measurement m; /* the shown samples */
     int64_t values;      /* entries * channels */
     double *signal, *variance;
-    double nearer;  /* what squares are at most where there is no sample, by those left out */
-    bool whole;     /* of all samples */
-    bool told;      /* the variance is the method's own */
-    uint8_t *state; /* [entries] of the following */
-    double *noise;  /* [entries]: mean square of a shown sample's noise, else 0 */
-    double *far;    /* [entries]: square of the distance of the nearest sample shown; 1: told */
+    double nearer; /* what squares are at most where there is no sample, by those left out */
+    double farthest, left; /* of these the largest distance, and their sum */
+    double beyond, raised; /* entries without a sample that are farther, and the sum of all their
+                              distances by the mean of those, at least 1 */
+    bool whole;            /* of all samples */
+    bool told;             /* the variance is the method's own */
+    uint8_t *state;        /* [entries] of the following */
+    double *noise;         /* [entries]: mean square of a shown sample's noise, else 0 */
+    double *far; /* [entries]: square of the distance of the nearest sample shown; 1: told */
     csrec_pool pool;
 } csrec_glance;
 
@@ -37,7 +40,10 @@ typedef struct csrec_estimator {
     double noise;                          /* mean square of it */
     double squares, expected, noises;      /* sums at samples left out, */
     double nearer;                         /* of glances, for each */
+    bool grid;                             /* samples lie on one */
+    double farthest, left, beyond, raised; /* as of glances: largest, and sums */
     double fourths;                        /* and of squares of what is not noise */
+    double in_doubt;                       /* noise that cannot be; else 0 */
     double residuals, answers, surprise;   /* there, for sampled_square */
     double deviations[2];                  /* roots of what was expected: there, and where there */
     double unknown, variance, differences; /* is no sample, of which these are sums */
@@ -70,9 +76,22 @@ double csrec_seen_square(const csrec_estimator *estimator, int64_t k, double v, 
 /* The mean over channels of the squares of a sample's deviations. */
 double csrec_noise_at(const csrec_estimator *estimator, int64_t sample);
 
+/* Squares of the distances of the nearest sample shown, [entries], to be freed. CSREC_MEMORY. */
+csrec_status csrec_glance_distances(const csrec_glance *glance, uint32_t **squared,
+                                    csrec_error *error);
+
+/* Whether many entries without a sample are farther from samples than those left out: then squares
+ * there, which grow with the distance as those of a random walk, are a guess, and on a grid not
+ * known. distance: how far those left out are in the mean. */
+bool csrec_squares_are_near(const csrec_estimator *estimator, double *distance);
+
 /* Adds a fold's squares: at samples left out, and where there is none. */
 void csrec_squares_add(csrec_estimator *estimator, const csrec_glance *glance,
                        const int64_t *origin);
+
+/* Once all are added: where squares left out are too small for noise that is white and of sigma,
+ * none is taken off, and squares are at most both together. */
+void csrec_squares_judge(csrec_estimator *estimator);
 
 /* Factor of the expected variances. */
 double csrec_squares_factor(const csrec_estimator *estimator);

@@ -236,7 +236,7 @@ void cli_job_expect(cli_job *job) {
     if (known) {
         job->result.expected = promise.error;
         job->result.unpromised = promise.unpromised;
-        if (job->in.doubts.unreached == 0.0) job->result.most = promise.most; /* no holes */
+        job->result.most = promise.most;
     }
     if (!known || (!job->out.map && !isfinite(job->result.expected))) forget_errors(job);
     if (status && !cli_interrupted()) /* too few samples, say, to leave some out */
