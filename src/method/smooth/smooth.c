@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* smooth.c - the method smooth: a signal of one axis by interpolation, or by a vote of four ways;
+/* smooth.c - the method smooth: a signal of one axis by interpolation, or by a vote of ways;
  * of two and three axes the membrane or thin plate through the samples (docs/smooth.md). */
 #include <math.h>
 
@@ -15,7 +15,8 @@ static const csrec_param params[] = {
      "of one axis 1: linear, 2: monotone cubic, 3: autoregressive, 0: a vote; of more 1: membrane, "
      "2: biharmonic, 3: thin plate, 0: 2 of pictures, 3 of volumes; of two 4: a table"},
     {"ways", CSREC_SERIES_WAYS, 1, CSREC_SERIES_WAYS,
-     "of one axis: how many vote, of linear, cubic, Gaussian process, autoregressive, sinusoids"},
+     "of one axis: how many vote, of linear, cubic, Gaussian process, autoregressive, sinusoids, "
+     "spline"},
     {"digits", 5, 1, 12, "plates end when their error is below 10^-digits of the start's"},
     {0}};
 
@@ -248,7 +249,7 @@ static const double PER_QUICK = 2e-6, PER_VOTE = 2e-5, PER_SINUSOIDS = 6e-4, PER
 
 static double line_seconds(const csrec_task *task) {
     const int ways = (int)csrec_task_param(task, &params[WAYS]);
-    const bool swings = ways == CSREC_SERIES_WAYS && task->entries <= CSREC_SERIES_LONG;
+    const bool swings = ways > 4 && task->entries <= CSREC_SERIES_LONG;
     double entry = ways > 3 ? PER_VOTE : PER_QUICK;
     if (csrec_task_param(task, &params[KIND]) != AUTO)
         entry = PER_FIT;
