@@ -139,3 +139,25 @@ def test_the_default_keeps_a_series_and_tells_a_table():
     full, info = cs.recover(np.where(missing, np.nan, table), channel_axis=None, return_info=True)
     assert "table" in info.choice and (full == table)[~missing].all()
     assert (abs(full - table).max(0) < 0.2 * np.ptp(table, 0)).all()
+
+
+@pytest.mark.parametrize("series", [1, 2, 4, 8])
+def test_a_few_like_series_are_filled_along_the_long_axis(rng, series):
+    t = np.arange(600)
+    truth = np.stack([(1 + j) * np.sin(t / 20 + j / 2) + j for j in range(series)])
+    known = rng.random(truth.shape) < 0.4
+    wanted = np.stack([np.interp(t, t[k], y[k]) for y, k in zip(truth, known)])
+    for turn in (False, True):
+        y = np.where(known, truth, np.nan)
+        full, info = cs.recover(y.T if turn else y, channel_axis=None, return_info=True)
+        full = full.T if turn else full
+        assert "series" in info.choice and (full == truth)[known].all()
+        assert np.mean((full - truth) ** 2) < 0.3 * np.mean((wanted - truth) ** 2)
+
+
+def test_a_narrow_picture_is_no_table(rng):
+    v, u = np.mgrid[:8, :256]
+    strip = 100 + 50 * np.sin(u / 9 + v / 7) + 2 * rng.standard_normal(v.shape)
+    known = rng.random(strip.shape) < 0.5
+    info = cs.recover(np.where(known, strip, np.nan), channel_axis=None, return_info=True)[1]
+    assert info.choice is None

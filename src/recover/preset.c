@@ -172,7 +172,9 @@ const char *csrec_preset_default(const csrec_measurement *measurement,
     const bool has_preset = measurement->shape.dims <= 3 || measurement->through;
     if (!measurement->through && csrec_table_axis(measurement) >= 0) {
         apply(&of_tables, options);
-        return "a table of unlike series, by its samples: each is filled as a line and by the "
+        if (measurement->shape.dim[0] == 1 || measurement->shape.dim[1] == 1)
+            return "one series, as of one axis; name a quality or a method to recover a picture";
+        return "a table of series, by its samples: each is filled as a line and by the "
                "others; name a quality or a method to recover it as a picture";
     }
     if (has_preset) (void)choose(presets, PRESETS, NULL, measurement, options);

@@ -68,8 +68,8 @@ csrec_status csrec_series_vote(const csrec_series *series, int ways, uint64_t se
 
 /* The axis along which the series of a table run; -1: a picture, or too little is known to tell.
  * Series are unlike: neighbours in different ones differ at least ten times as much (squares, the
- * median of all pairs) as neighbours in one, and as much as if they were independent. O(n), of the
- * first 2^22 entries. */
+ * median of all pairs) as neighbours in one, and as much as if they were independent; this not of
+ * up to 8 series 16 times as long. One series is a table. O(n), of the first 2^22 entries. */
 int csrec_table_axis(const csrec_measurement *measurement);
 
 /* Fills y [series][n], known [series][n], into x: each series as a line (csrec_series_vote), then

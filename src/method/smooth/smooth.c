@@ -69,11 +69,13 @@ static csrec_status fill_series(job *j) {
     return status;
 }
 
-/* Sinusoids take too long for many series. */
+/* Sinusoids take too long for many series, and for long ones. */
 static csrec_status fill_table(job *j) {
     const int axis = csrec_table_axis(j->m) == 1;
     const int64_t n = j->m->shape.dim[axis], series = j->m->shape.dim[1 - axis];
-    const int64_t width = j->m->shape.dim[1], ways = setting(j, &params[WAYS]);
+    const int64_t width = j->m->shape.dim[1];
+    int ways = setting(j, &params[WAYS]);
+    if (j->entries > CSREC_SERIES_LONG && ways > 4) ways = 4;
     uint8_t *known;
     double *y, *x;
     CSREC_TAKE(&j->pool, known, j->entries);
@@ -87,8 +89,7 @@ static csrec_status fill_table(job *j) {
         y[to] = j->y[i];
         x[to] = j->u[i];
     }
-    status =
-        csrec_table_fill(n, series, known, y, (int)(ways < 4 ? ways : 4), j->r->options->seed, x);
+    status = csrec_table_fill(n, series, known, y, ways, j->r->options->seed, x);
     for (int64_t i = 0; i < j->entries; i++) j->u[i] = x[axis ? i : i % width * n + i / width];
     return status;
 }
@@ -249,9 +250,10 @@ static const double PER_QUICK = 2e-6, PER_VOTE = 2e-5, PER_SINUSOIDS = 6e-4, PER
 
 static double line_seconds(const csrec_task *task) {
     const int ways = (int)csrec_task_param(task, &params[WAYS]);
+    const double kind = csrec_task_param(task, &params[KIND]);
     const bool swings = ways > 4 && task->entries <= CSREC_SERIES_LONG;
     double entry = ways > 3 ? PER_VOTE : PER_QUICK;
-    if (csrec_task_param(task, &params[KIND]) != AUTO)
+    if (kind != AUTO && kind != TABLE)
         entry = PER_FIT;
     else if (swings)
         entry += PER_SINUSOIDS;
@@ -262,15 +264,15 @@ static csrec_need need_of(const csrec_task *task) {
     const double entries = (double)task->entries, channels = (double)task->channels;
     const bool line = task->shape.dims == 1;
     const bool table = csrec_task_param(task, &params[KIND]) == TABLE;
-    const double table_bytes = 17.0 + 8.0 * 4.0 + 2.0;
-    double bytes = line ? 16.0 + 8.0 * 24.0 : 17.0 + csrec_plate_bytes(task->noisy);
-    if (table) bytes = table_bytes;
+    const int64_t *n = task->shape.dim;
+    const double line_bytes = 16.0 + 8.0 * 24.0;
+    double bytes = line ? line_bytes : 17.0 + csrec_plate_bytes(task->noisy);
+    if (table) bytes = 51.0 + line_bytes * fmax((double)n[0], (double)n[1]) / entries;
     const double steps = 30.0 * (task->noisy ? FITS : 1.0);
     const double step = csrec_task_share(task, steps * PER_STEP * entries, task->entries);
-    return (csrec_need){.bytes = csrec_signal_bytes(task) + bytes * entries,
-                        .seconds = channels * (table  ? 2.0 * PER_VOTE * entries
-                                               : line ? line_seconds(task)
-                                                      : step)};
+    return (csrec_need){
+        .bytes = csrec_signal_bytes(task) + bytes * entries,
+        .seconds = channels * (line || table ? (table ? 2.0 : 1.0) * line_seconds(task) : step)};
 }
 
 const csrec_method_type csrec_method_smooth = {
