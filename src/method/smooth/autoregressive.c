@@ -187,9 +187,6 @@ enum { MOST = 24, COLUMNS = 2 + 3 * MOST, OVER = 8 };
 
 static const double PI = 3.14159265358979323846;
 
-/* Share of the largest energy. */
-static const double NEARLY = 0.8;
-
 /* Frequencies in cycles of the whole line; coefficients of 1, of time, then of each cosine and
  * sine. */
 typedef struct model {
@@ -319,13 +316,13 @@ static void transform(int64_t size, double *re, double *im) {
         }
 }
 
-/* Of the residual's spectrum from half a cycle on the lowest peak that is nearly the largest: of
- * samples at equal distances, or nearly all of them, the peaks repeat at the frequencies that these
- * samples cannot tell apart. */
+/* Of the residual's spectrum from half a cycle on the lowest peak that is nearly the largest: peaks
+ * repeat at frequencies that samples at equal distances do not tell apart. */
 static double next_frequency(pursuit *p) {
     const csrec_series *s = p->s;
     const double bin = (double)s->n / (double)p->size;
     const int64_t first = (int64_t)ceil(0.5 / bin), last = p->size / 2 - 1;
+    int64_t top = first;
     double most = 0.0, *energy = p->re;
     memset(p->re, 0, (size_t)p->size * sizeof *p->re);
     memset(p->im, 0, (size_t)p->size * sizeof *p->im);
@@ -335,8 +332,7 @@ static double next_frequency(pursuit *p) {
         energy[b] = p->re[b] * p->re[b] + p->im[b] * p->im[b];
         most = fmax(most, energy[b]);
     }
-    int64_t top = first;
-    while (top < last && !(energy[top] >= NEARLY * most && energy[top] >= energy[top + 1])) top++;
+    while (top < last && !(energy[top] >= 0.8 * most && energy[top] >= energy[top + 1])) top++;
     return (double)top * bin;
 }
 
