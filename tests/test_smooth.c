@@ -170,7 +170,7 @@ TEST(straight_lines_stay) {
         }
         if (way < 2) csrec_series_linear(&l.s, l.x);
         if (way == 2 || way == 3) csrec_series_cubic(&l.s, l.x);
-        if (way > 3) assert_ok(csrec_series_vote(&l.s, 5, 1, l.x, NULL));
+        if (way > 3) assert_ok(csrec_series_vote(&l.s, 6, 1, l.x, NULL));
         for (int64_t i = 0; i < LENGTH; i++) {
             const double wanted = 3.0 - 0.25 * (way % 2 ? l.t[i] : (double)i);
             assert_true(fabs(l.x[i] - wanted) < 1e-5 * 75.0);
@@ -231,24 +231,66 @@ TEST(the_process_is_that_of_dense_matrices) {
 /* A few sinusoids are found to rounding; steps are left to ways that do not swing. */
 TEST(the_vote_is_that_of_the_samples) {
     line l;
-    double share[5], off = 0.0, plain = 0.0;
+    double share[6], off = 0.0, plain = 0.0;
     for (int64_t i = 0; i < LENGTH; i++)
         l.truth[i] =
             sin(0.31 * (double)i) + 0.5 * sin(0.77 * (double)i + check_uniform(&seed) * 1e-9);
     take_some(&l, 0.5);
-    assert_ok(csrec_series_vote(&l.s, 5, 1, l.x, share));
+    assert_ok(csrec_series_vote(&l.s, 6, 1, l.x, share));
     for (int64_t i = 0; i < LENGTH; i++) assert_true(fabs(l.x[i] - l.truth[i]) < 1e-3);
     assert_true(share[4] > 0.9);
     for (int round = 0; round < 20; round++) {
         for (int64_t i = 0; i < LENGTH; i++)
             l.truth[i] = i % 25 ? l.truth[i - 1] : check_normal(&seed);
         take_some(&l, 0.5);
-        assert_ok(csrec_series_vote(&l.s, 5, 1, l.x, share));
+        assert_ok(csrec_series_vote(&l.s, 6, 1, l.x, share));
         for (int64_t i = 0; i < LENGTH; i++) off += fabs(l.x[i] - l.truth[i]);
         csrec_series_linear(&l.s, l.x);
         for (int64_t i = 0; i < LENGTH; i++) plain += fabs(l.x[i] - l.truth[i]);
     }
     assert_true(off < 1.5 * plain);
+}
+
+/* One interval beyond the samples too. */
+TEST(splines_are_exact_for_cubics) {
+    line l;
+    for (int round = 0; round < 20; round++) {
+        take_some(&l, 0.3);
+        if (round % 2) l.s.t = l.t;
+        for (int64_t i = 0; i < LENGTH; i++) {
+            const double t = csrec_series_time(&l.s, i) / LENGTH;
+            l.truth[i] = 3.0 * (t - 0.1) * (t - 0.3) * (t - 0.8);
+        }
+        for (int64_t k = 0; k < l.s.m; k++) l.v[k] = l.truth[l.at[k]];
+        l.s.at++, l.s.v++, l.s.m--; /* entry 0 is beyond them */
+        assert_ok(csrec_series_spline(&l.s, l.x));
+        for (int64_t i = 1; i < LENGTH; i++) assert_true(fabs(l.x[i] - l.truth[i]) < 1e-8);
+    }
+}
+
+/* Every k-th entry, and up to two beside: aliases, of errors of 100 and more, fit as well. */
+TEST(samples_at_equal_distances_have_no_aliases) {
+    line l;
+    for (int round = 0; round < 24; round++) {
+        const int64_t k = 2 + round % 4, from = check_below(&seed, (int)k);
+        const double noise = round < 12 ? 0.0 : 0.01, phase = 6.0 * check_uniform(&seed);
+        double off = 0.0, spline[LENGTH], wanted = 0.0;
+        l.s = (csrec_series){.n = LENGTH, .at = l.at, .v = l.v};
+        for (int64_t i = 0; i < LENGTH; i++) {
+            l.truth[i] =
+                sin((double)i / 14.0 + phase) + 0.3 * cos((double)i / 7.0) + 1e6 * (round / 2 % 2);
+            if (i % k != from && (i < LENGTH / 2 || i >= LENGTH / 2 + round / 4 % 3)) continue;
+            l.at[l.s.m] = i;
+            l.v[l.s.m++] = l.truth[i] + noise * check_normal(&seed);
+        }
+        assert_ok(csrec_series_vote(&l.s, 6, 1, l.x, NULL));
+        assert_ok(csrec_series_spline(&l.s, spline));
+        for (int64_t i = 0; i < LENGTH; i++) {
+            off += pow(l.x[i] - l.truth[i], 2.0);
+            wanted += pow(spline[i] - l.truth[i], 2.0);
+        }
+        assert_true(off <= (noise > 0.0 ? 1.0 : fmax(wanted, 1e-9)));
+    }
 }
 
 static bool stop_late(const csrec_progress *progress, void *left) {
@@ -270,7 +312,7 @@ TEST(a_stop_leaves_the_line_linear) {
         csrec_call call;
         csrec_call_begin(&call, stop_late, &left, (csrec_progress){0});
         l.s.call = &call;
-        assert_ok(csrec_series_vote(&l.s, 5, 1, l.x, NULL));
+        assert_ok(csrec_series_vote(&l.s, 6, 1, l.x, NULL));
         assert_int_equal(left, 0);
         assert_memory_equal(l.x, linear, sizeof linear);
         csrec_call_end(&call);
@@ -284,7 +326,7 @@ TEST(lines_of_little_are_filled) {
     double x[12];
     for (int m = 1; m <= 9; m++) {
         const csrec_series s = {.n = 12, .m = m, .at = at, .v = v};
-        assert_ok(csrec_series_vote(&s, 5, 1, x, NULL));
+        assert_ok(csrec_series_vote(&s, 6, 1, x, NULL));
         for (int i = 0; i < 12; i++) assert_true(x[i] == 7.0);
         assert_ok(csrec_series_autoregressive(&s, 16, 0.0, x));
         assert_ok(csrec_series_sinusoids(&s, 24, x));

@@ -115,9 +115,9 @@ typedef struct csrec_recover_report {
     int64_t classes;          /* with options->labels: of all channels together; else 0 */
 } csrec_recover_report;
 
-/* Sets nothing: all is resolved from the measurement. The default of one to three axes is the
- * preset "balanced", of more one plain Morton grid; of two axes of unlike series, as the columns of
- * a table, it is method smooth of kind 4 (docs/smooth.md). report->choice tells of it. */
+/* Sets nothing: all is resolved from the measurement. The default is the preset "balanced",
+ * of two axes of series, as the columns of a table or one row, method smooth of kind 4
+ * (docs/smooth.md). report->choice tells of it. */
 CSREC_API void csrec_recover_defaults(csrec_recover_options *options);
 
 /* Name of preset i, NULL past the end: "fast", "balanced", "best", "max".

@@ -42,9 +42,14 @@ def energy(shape, kind):
     return D.T @ D if kind != 2 else (D.T @ D) @ (D.T @ D)
 
 
-@pytest.mark.parametrize("shape", [(9, 13), (1, 17), (2, 11), (5, 6, 7), (3, 1, 14)])
+@pytest.mark.parametrize("shape", [(9, 13), (1, 17), (2, 11), (5, 6, 7), (3, 1, 14), (3, 4, 2, 5),
+                                   (2, 3, 3, 2, 4)])
 @pytest.mark.parametrize("kind", [1, 2, 3])
 def test_plates_are_the_least_of_their_energies(rng, shape, kind):
+    if len(shape) > 3 and kind != 2:
+        with pytest.raises(cs.ArgumentError, match="up to three axes"):
+            fill(np.ones(shape), np.arange(np.prod(shape)).reshape(shape) > 3, kind)
+        return
     y = rng.standard_normal(shape) * 40 + 100
     known = rng.random(shape) < 0.5
     for corner in np.ndindex(*(2,) * len(shape)):
@@ -139,3 +144,36 @@ def test_the_default_keeps_a_series_and_tells_a_table():
     full, info = cs.recover(np.where(missing, np.nan, table), channel_axis=None, return_info=True)
     assert "table" in info.choice and (full == table)[~missing].all()
     assert (abs(full - table).max(0) < 0.2 * np.ptp(table, 0)).all()
+
+
+@pytest.mark.parametrize("series", [1, 2, 4, 8])
+def test_a_few_like_series_are_filled_along_the_long_axis(rng, series):
+    t = np.arange(600)
+    truth = np.stack([(1 + j) * np.sin(t / 20 + j / 2) + j for j in range(series)])
+    known = rng.random(truth.shape) < 0.4
+    known[:, [0, -1]] = True
+    wanted = np.stack([np.interp(t, t[k], y[k]) for y, k in zip(truth, known)])
+    for turn in (False, True):
+        y = np.where(known, truth, np.nan)
+        full, info = cs.recover(y.T if turn else y, channel_axis=None, return_info=True)
+        full = full.T if turn else full
+        assert "series" in info.choice and (full == truth)[known].all()
+        assert np.mean((full - truth) ** 2) < 0.3 * np.mean((wanted - truth) ** 2)
+
+
+def test_a_narrow_picture_is_no_table(rng):
+    v, u = np.mgrid[:8, :256]
+    strip = 100 + 50 * np.sin(u / 9 + v / 7) + 2 * rng.standard_normal(v.shape)
+    known = rng.random(strip.shape) < 0.5
+    info = cs.recover(np.where(known, strip, np.nan), channel_axis=None, return_info=True)[1]
+    assert info.choice is None
+
+
+@pytest.mark.parametrize("quality", [None, "best"])
+def test_four_axes_and_more_are_smooth(rng, quality):
+    for shape in ((4, 4, 16, 16), (4, 4, 6, 6, 6)):
+        truth = 300 + sum(np.sin(at / (3 + j)) for j, at in enumerate(np.indices(shape)))
+        known = rng.random(shape) < 0.3
+        full = cs.recover(np.where(known, truth, np.nan), quality=quality, channel_axis=None)
+        assert (full == truth)[known].all()
+        assert np.sqrt(np.mean((full - truth)[~known] ** 2)) < 0.08  # nearest: 0.2

@@ -257,3 +257,10 @@ def test_what_float32_cannot_hold_stays_double():
         assert found.x[0] == pytest.approx(float(np.float32(sample)) / column)
     with pytest.raises(cs.DataError, match="x is beyond the range"):
         cs.solve(np.array([[2.0 ** -900]]), [2.0 ** 500], "fista", weights=[2.0 ** -500])
+
+
+def test_an_offset_does_not_change_what_is_told():
+    known, wave = np.arange(1000) % 200 == 70, np.sin(np.arange(1000) / 30)
+    told = [cs.recover((wave + offset)[known], mask=known, return_uncertainty=True)[1][~known]
+            for offset in (0, 1.7e9)]
+    np.testing.assert_allclose(told[1], told[0], rtol=1e-3)

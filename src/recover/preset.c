@@ -34,7 +34,7 @@ static const struct preset {
     int n_settings;
     bool prior, standard; /* standard: the default of pictures, volumes, */
     bool through;         /* and of what is measured through an operator */
-    int axes;             /* for so many alone; 0: for more than one */
+    int axes;             /* for so many alone, 4: or more; 0: for two or three */
     bool beside;          /* for what has guides, or is a sequence, alone */
     bool rendered;        /* of rays: by the prior for renderings */
     enum { ANY_CHANNELS, NOISY_COLOURS, LARGE_COLOURS } colours; /* as csrec_colours_together */
@@ -85,9 +85,13 @@ static const struct preset {
     {"fast", &csrec_method_smooth, quick_vote, 1, .axes = 1},
     {.name = "balanced", .method = &csrec_method_smooth, .standard = true, .axes = 1},
     {.name = "best", .method = &csrec_method_smooth, .axes = 1},
-    {.name = "max", .method = &csrec_method_smooth, .axes = 1}};
+    {.name = "max", .method = &csrec_method_smooth, .axes = 1},
+    {"fast", &csrec_method_smooth, rough, 1, .axes = 4},
+    {.name = "balanced", .method = &csrec_method_smooth, .standard = true, .axes = 4},
+    {.name = "best", .method = &csrec_method_smooth, .axes = 4},
+    {.name = "max", .method = &csrec_method_smooth, .axes = 4}};
 
-enum { PRESETS = sizeof presets / sizeof *presets };
+enum { PRESETS = sizeof presets / sizeof *presets, MANY = 4 };
 
 csrec_status csrec_preset_check_row(int i, csrec_error *error) {
     if (i < 0 || i >= PRESETS) return CSREC_UNSUPPORTED;
@@ -125,8 +129,9 @@ static bool suits(const struct preset *row, const csrec_measurement *measurement
         return false;
     const bool through = measurement && measurement->through;
     if (row->through != through) return false;
-    const int axes = measurement && !through ? measurement->shape.dims : 0;
-    if (row->axes ? row->axes != axes : axes == 1) return false;
+    const int dims = measurement && !through ? measurement->shape.dims : 0;
+    const int axes = dims > MANY ? MANY : dims;
+    if (row->axes ? row->axes != axes : axes == 1 || axes == MANY) return false;
     return !measurement || !row->method->suits || row->method->suits(measurement);
 }
 
@@ -169,13 +174,14 @@ const char *csrec_preset_default(const csrec_measurement *measurement,
                                  csrec_recover_options *options) {
     static const struct preset of_tables = {
         .method = &csrec_method_smooth, .settings = table, .n_settings = 1};
-    const bool has_preset = measurement->shape.dims <= 3 || measurement->through;
     if (!measurement->through && csrec_table_axis(measurement) >= 0) {
         apply(&of_tables, options);
-        return "a table of unlike series, by its samples: each is filled as a line and by the "
+        if (measurement->shape.dim[0] == 1 || measurement->shape.dim[1] == 1)
+            return "one series, as of one axis; name a quality or a method to recover a picture";
+        return "a table of series, by its samples: each is filled as a line and by the "
                "others; name a quality or a method to recover it as a picture";
     }
-    if (has_preset) (void)choose(presets, PRESETS, NULL, measurement, options);
+    (void)choose(presets, PRESETS, NULL, measurement, options);
     return NULL;
 }
 

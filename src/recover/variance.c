@@ -32,8 +32,10 @@ csrec_status csrec_variance_guess(const csrec_measurement *m, const double *sign
     int64_t radius =
         (int64_t)ceil(0.5 * pow((double)entries / (double)(m->n + 1), 1.0 / shape->dims));
     for (int64_t i = 0; i < values && !status; i++) {
-        sum[i] = signal[i];
-        variance[i] = signal[i] * signal[i];
+        /* of a large offset the squares would round */
+        const double origin = isfinite(signal[i % C]) ? signal[i % C] : 0.0;
+        sum[i] = signal[i] - origin;
+        variance[i] = sum[i] * sum[i];
         count[i] = 1.0;
     }
     for (int k = 0; k < 3 && !status; k++)

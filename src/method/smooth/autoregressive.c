@@ -316,22 +316,23 @@ static void transform(int64_t size, double *re, double *im) {
         }
 }
 
-/* Of the residual's spectrum the largest from half a cycle on. */
+/* Of the residual's spectrum from half a cycle on the lowest peak that is nearly the largest: peaks
+ * repeat at frequencies that samples at equal distances do not tell apart. */
 static double next_frequency(pursuit *p) {
     const csrec_series *s = p->s;
     const double bin = (double)s->n / (double)p->size;
+    const int64_t first = (int64_t)ceil(0.5 / bin), last = p->size / 2 - 1;
+    int64_t top = first;
+    double most = 0.0, *energy = p->re;
     memset(p->re, 0, (size_t)p->size * sizeof *p->re);
     memset(p->im, 0, (size_t)p->size * sizeof *p->im);
     for (int64_t k = 0; k < s->m; k++) p->re[s->at[k]] = p->r[k];
     transform(p->size, p->re, p->im);
-    int64_t top = 1;
-    double most = -1.0;
-    for (int64_t b = 1; b < p->size / 2; b++) {
-        const double energy = p->re[b] * p->re[b] + p->im[b] * p->im[b];
-        if ((double)b * bin < 0.5 || !(energy > most)) continue;
-        most = energy;
-        top = b;
+    for (int64_t b = first; b <= last; b++) {
+        energy[b] = p->re[b] * p->re[b] + p->im[b] * p->im[b];
+        most = fmax(most, energy[b]);
     }
+    while (top < last && !(energy[top] >= 0.8 * most && energy[top] >= energy[top + 1])) top++;
     return (double)top * bin;
 }
 
@@ -344,10 +345,12 @@ csrec_status csrec_series_sinusoids(const csrec_series *s, int most, double *x) 
     p.r = p.Q + COLUMNS * s->m;
     p.re = p.r + s->m;
     p.im = p.re + p.size;
-    const double whole = csrec_dot(s->m, s->v, s->v);
+    double whole = 1e-14 * csrec_dot(s->m, s->v, s->v);
     for (int count = 0; count <= most && 2 * (2 + 2 * count) <= s->m; count++) {
         p.now.count = count;
-        if (!(judge(&p) >= 1e-16 * whole) || count == most || csrec_call_poll(s->call)) break;
+        const double left = judge(&p);
+        if (count == 0) whole = fmax(whole, left);
+        if (!(left >= 1e-16 * whole) || count == most || csrec_call_poll(s->call)) break;
         p.now.frequency[count] = next_frequency(&p);
     }
     free(p.Q);

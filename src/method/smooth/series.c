@@ -67,6 +67,41 @@ void csrec_series_cubic(const csrec_series *s, double *x) {
     }
 }
 
+/* Second derivatives M [m], by elimination; work [m]. The first and the last inner sample are no
+ * knots (de Boor 1978): M_0 and M_(m - 1) go on straight. */
+static void curvatures(const csrec_series *s, double *M, double *work) {
+    const int64_t last = s->m - 1;
+    const double near = gap(s, 0) / gap(s, 1), end = gap(s, last - 1) / gap(s, last - 2);
+    M[0] = work[0] = 0.0;
+    for (int64_t k = 1; k < last; k++) {
+        double low = gap(s, k - 1), high = gap(s, k), middle = 2.0 * (low + high);
+        if (k == 1) middle += low * (1.0 + near), high -= low * near, low = 0.0;
+        if (k == last - 1) middle += high * (1.0 + end), low -= high * end, high = 0.0;
+        middle -= low * work[k - 1];
+        work[k] = high / middle;
+        M[k] = (6.0 * (secant(s, k) - secant(s, k - 1)) - low * M[k - 1]) / middle;
+    }
+    for (int64_t k = last - 2; k > 0; k--) M[k] -= work[k] * M[k + 1];
+    M[0] = (1.0 + near) * M[1] - near * M[2];
+    M[last] = (1.0 + end) * M[last - 1] - end * M[last - 2];
+}
+
+csrec_status csrec_series_spline(const csrec_series *s, double *x) {
+    if (s->m < 4) return csrec_series_linear(s, x), CSREC_OK;
+    double *M = malloc(2 * (size_t)s->m * sizeof *M);
+    if (!M) return CSREC_MEMORY;
+    curvatures(s, M, M + s->m);
+    for (int64_t i = 0, k = 0; i < s->n; i++) {
+        while (k + 2 < s->m && i >= s->at[k + 1]) k++;
+        const double h = gap(s, k), from = csrec_series_time(s, s->at[k]);
+        const double p = fmax(-1.0, fmin((csrec_series_time(s, i) - from) / h, 2.0)), q = 1.0 - p;
+        x[i] = q * s->v[k] + p * s->v[k + 1] +
+               h * h / 6.0 * ((q * q * q - q) * M[k] + (p * p * p - p) * M[k + 1]);
+    }
+    free(M);
+    return CSREC_OK;
+}
+
 static double mean_of(const csrec_series *s) {
     double sum = 0.0;
     for (int64_t k = 0; k < s->m; k++) sum += s->v[k];

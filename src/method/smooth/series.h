@@ -11,7 +11,7 @@
 #include "csrec/status.h"
 
 /* Longer lines are filled without sinusoids. Ways that may vote. */
-enum { CSREC_SERIES_LONG = 8192, CSREC_SERIES_WAYS = 5 };
+enum { CSREC_SERIES_LONG = 8192, CSREC_SERIES_WAYS = 6 };
 
 typedef struct csrec_series {
     int64_t n, m;      /* entries, samples; m >= 1 */
@@ -36,6 +36,10 @@ void csrec_series_linear(const csrec_series *series, double *x);
 /* The same by cubic pieces that are monotone where the samples are (Fritsch and Butland 1984). */
 void csrec_series_cubic(const csrec_series *series, double *x);
 
+/* By cubic pieces of two continuous derivatives, of which the outermost reach one interval beyond
+ * the samples; of fewer than 4 the linear way. CSREC_MEMORY. */
+csrec_status csrec_series_spline(const csrec_series *series, double *x);
+
 /* The likeliest parameters on a grid of lengths and noise, by the exact likelihood of up to 4,096
  * samples; and the posterior mean (Rauch, Tung and Striebel 1965), O(n). CSREC_MEMORY. */
 csrec_series_process csrec_series_process_fit(const csrec_series *series);
@@ -54,9 +58,9 @@ csrec_status csrec_series_autoregressive(const csrec_series *series, int order, 
 csrec_status csrec_series_sinusoids(const csrec_series *series, int most, double *x);
 
 /* The first `ways` of them, in this order, blended by their errors on samples left out in holes
- * like the real ones: weights are errors^-12. share [5], or NULL: the weights. Without equal
- * distances the first three alone. Sinusoids only where they err by less than half of what the
- * linear way does in every fold. After a stop x is linear. CSREC_MEMORY. */
+ * like the real ones: weights are errors^-12. share [6], or NULL: the weights. Without equal
+ * distances the first three and the last. Sinusoids and splines only where they err by less than
+ * half of what the linear way does in every fold. After a stop x is linear. CSREC_MEMORY. */
 csrec_status csrec_series_vote(const csrec_series *series, int ways, uint64_t seed, double *x,
                                double share[CSREC_SERIES_WAYS]);
 
@@ -64,8 +68,8 @@ csrec_status csrec_series_vote(const csrec_series *series, int ways, uint64_t se
 
 /* The axis along which the series of a table run; -1: a picture, or too little is known to tell.
  * Series are unlike: neighbours in different ones differ at least ten times as much (squares, the
- * median of all pairs) as neighbours in one, and as much as if they were independent. O(n), of the
- * first 2^22 entries. */
+ * median of all pairs) as neighbours in one, and as much as if they were independent; this not of
+ * up to 8 series 16 times as long. One series is a table. O(n), of the first 2^22 entries. */
 int csrec_table_axis(const csrec_measurement *measurement);
 
 /* Fills y [series][n], known [series][n], into x: each series as a line (csrec_series_vote), then

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* smooth.c - the method smooth: a signal of one axis by interpolation, or by a vote of four ways;
- * of two and three axes the membrane or thin plate through the samples (docs/smooth.md). */
+/* smooth.c - the method smooth: a signal of one axis by interpolation, or by a vote of ways;
+ * of more axes the membrane or thin plate through the samples (docs/smooth.md). */
 #include <math.h>
+#include <string.h>
 
 #include "method/method.h"
 #include "method/smooth/plate.h"
@@ -13,9 +14,11 @@ enum { AUTO, FIRST, SECOND, THIRD, TABLE };
 static const csrec_param params[] = {
     {"kind", AUTO, AUTO, TABLE,
      "of one axis 1: linear, 2: monotone cubic, 3: autoregressive, 0: a vote; of more 1: membrane, "
-     "2: biharmonic, 3: thin plate, 0: 2 of pictures, 3 of volumes; of two 4: a table"},
+     "2: biharmonic, 3: thin plate, 0: 2 of pictures and four axes, 3 of volumes; of two 4: a "
+     "table"},
     {"ways", CSREC_SERIES_WAYS, 1, CSREC_SERIES_WAYS,
-     "of one axis: how many vote, of linear, cubic, Gaussian process, autoregressive, sinusoids"},
+     "of one axis: how many vote, of linear, cubic, Gaussian process, autoregressive, sinusoids, "
+     "spline"},
     {"digits", 5, 1, 12, "plates end when their error is below 10^-digits of the start's"},
     {0}};
 
@@ -68,11 +71,13 @@ static csrec_status fill_series(job *j) {
     return status;
 }
 
-/* Sinusoids take too long for many series. */
+/* Sinusoids take too long for many series, and for long ones. */
 static csrec_status fill_table(job *j) {
     const int axis = csrec_table_axis(j->m) == 1;
     const int64_t n = j->m->shape.dim[axis], series = j->m->shape.dim[1 - axis];
-    const int64_t width = j->m->shape.dim[1], ways = setting(j, &params[WAYS]);
+    const int64_t width = j->m->shape.dim[1];
+    int ways = setting(j, &params[WAYS]);
+    if (j->entries > CSREC_SERIES_LONG && ways > 4) ways = 4;
     uint8_t *known;
     double *y, *x;
     CSREC_TAKE(&j->pool, known, j->entries);
@@ -86,8 +91,7 @@ static csrec_status fill_table(job *j) {
         y[to] = j->y[i];
         x[to] = j->u[i];
     }
-    status =
-        csrec_table_fill(n, series, known, y, (int)(ways < 4 ? ways : 4), j->r->options->seed, x);
+    status = csrec_table_fill(n, series, known, y, ways, j->r->options->seed, x);
     for (int64_t i = 0; i < j->entries; i++) j->u[i] = x[axis ? i : i % width * n + i / width];
     return status;
 }
@@ -97,7 +101,57 @@ static csrec_plate_kind kind_of(const job *j) {
     return (csrec_plate_kind)j->kind;
 }
 
+/* out = L^T L u, L u_i the sum of u_i - u_j over the neighbours j of entry i on all axes. */
+static void square(const job *j, const double *u, double *work, double *out) {
+    const csrec_shape *shape = &j->m->shape;
+    for (int pass = 0; pass < 2; pass++) {
+        const double *from = pass ? work : u;
+        double *to = pass ? out : work;
+        memset(to, 0, (size_t)j->entries * sizeof *to);
+        for (int64_t a = shape->dims - 1, step = 1; a >= 0; step *= shape->dim[a--])
+            for (int64_t first = 0; first < j->entries; first += step * shape->dim[a])
+                for (int64_t i = first; i < first + step * (shape->dim[a] - 1); i++) {
+                    const double d = from[i] - from[i + step];
+                    to[i] += d;
+                    to[i + step] -= d;
+                }
+    }
+}
+
+/* The biharmonic plate of any axes by conjugate gradients; weight: as of csrec_plate_create. */
+static csrec_status solve_axes(job *j, const double *weight) {
+    csrec_pool pool = {0};
+    double *r, *p, *q, *work, rest = 0.0, first = 0.0;
+    CSREC_TAKE(&pool, r, j->entries);
+    CSREC_ZEROS(&pool, p, j->entries);
+    CSREC_TAKE(&pool, q, j->entries);
+    CSREC_TAKE(&pool, work, j->entries);
+    csrec_status status = csrec_pool_status(&pool);
+    if (!status) square(j, j->u, work, r);
+    for (int64_t i = 0; i < j->entries && !status; i++)
+        r[i] = weight ? weight[i] * (j->y[i] - j->u[i]) - r[i] : j->known[i] ? 0.0 : -r[i];
+    for (int k = 0; k < ITERATIONS && !status && !csrec_call_poll(&j->call); k++) {
+        const double before = k ? rest : INFINITY;
+        rest = csrec_dot(j->entries, r, r);
+        if (k == 0) first = rest;
+        if (!(rest > j->tolerance * j->tolerance * first)) break;
+        for (int64_t i = 0; i < j->entries; i++) p[i] = r[i] + rest / before * p[i];
+        square(j, p, work, q);
+        for (int64_t i = 0; i < j->entries; i++)
+            q[i] = weight ? q[i] + weight[i] * p[i] : j->known[i] ? 0.0 : q[i];
+        const double along = rest / csrec_dot(j->entries, p, q);
+        for (int64_t i = 0; i < j->entries; i++) {
+            j->u[i] += along * p[i];
+            r[i] -= along * q[i];
+        }
+        j->iterations++;
+    }
+    csrec_pool_clear(&pool);
+    return status;
+}
+
 static csrec_status solve_noisy(job *j, const double *weight) {
+    if (j->m->shape.dims > 3) return solve_axes(j, weight);
     csrec_plate *plate = NULL;
     csrec_status status =
         csrec_plate_create(j->extent, kind_of(j), NULL, weight, j->r->options->threads, &plate);
@@ -151,6 +205,7 @@ static void clip(job *j) {
 
 static csrec_status fill_plate(job *j) {
     if (j->sigma > 0.0) return smooth_noise(j);
+    if (j->m->shape.dims > 3) return solve_axes(j, NULL);
     const csrec_plate_fill fill = {.extent = {j->extent[0], j->extent[1], j->extent[2]},
                                    .known = j->known,
                                    .kind = kind_of(j),
@@ -189,6 +244,9 @@ static csrec_status recover(job *j, csrec_error *error) {
     if (j->kind == TABLE && m->shape.dims != 2)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "method smooth: kind = 4 is for two axes; use another kind");
+    if (j->kind != AUTO && j->kind != SECOND && m->shape.dims > 3)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "method smooth: kind = %d is for up to three axes; use 0 or 2", j->kind);
     for (int64_t k = 0; k < m->n; k++) j->known[m->index[k]] = 1;
     csrec_status status = CSREC_OK;
     for (int64_t c = 0; c < m->channels && !status; c++) status = fill_channel(j, c);
@@ -217,7 +275,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     const double sigma = r->options->solve.stop.sigma;
     job j = {.r = r, .m = m, .sigma = sigma > 0.0 ? sigma : m->sigma};
     csrec_shape_count(&m->shape, &j.entries);
-    csrec_mask_extents(&m->shape, j.extent);
+    if (m->shape.dims <= 3) csrec_mask_extents(&m->shape, j.extent);
     j.kind = setting(&j, &params[KIND]);
     j.tolerance = pow(10.0, -setting(&j, &params[DIGITS]));
     csrec_call_begin(&j.call, r->options->solve.progress, r->options->solve.context,
@@ -232,10 +290,6 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     return status;
 }
 
-static bool suits(const csrec_measurement *measurement) {
-    return measurement->shape.dims <= 3;
-}
-
 /* Plates need the whole; times are its entries'. */
 static bool has_parts(const csrec_task *task) {
     return task->shape.dims == 1 && !task->options->times;
@@ -248,9 +302,10 @@ static const double PER_QUICK = 2e-6, PER_VOTE = 2e-5, PER_SINUSOIDS = 6e-4, PER
 
 static double line_seconds(const csrec_task *task) {
     const int ways = (int)csrec_task_param(task, &params[WAYS]);
-    const bool swings = ways == CSREC_SERIES_WAYS && task->entries <= CSREC_SERIES_LONG;
+    const double kind = csrec_task_param(task, &params[KIND]);
+    const bool swings = ways > 4 && task->entries <= CSREC_SERIES_LONG;
     double entry = ways > 3 ? PER_VOTE : PER_QUICK;
-    if (csrec_task_param(task, &params[KIND]) != AUTO)
+    if (kind != AUTO && kind != TABLE)
         entry = PER_FIT;
     else if (swings)
         entry += PER_SINUSOIDS;
@@ -261,15 +316,15 @@ static csrec_need need_of(const csrec_task *task) {
     const double entries = (double)task->entries, channels = (double)task->channels;
     const bool line = task->shape.dims == 1;
     const bool table = csrec_task_param(task, &params[KIND]) == TABLE;
-    const double table_bytes = 17.0 + 8.0 * 4.0 + 2.0;
-    double bytes = line ? 16.0 + 8.0 * 24.0 : 17.0 + csrec_plate_bytes(task->noisy);
-    if (table) bytes = table_bytes;
+    const int64_t *n = task->shape.dim;
+    const double line_bytes = 16.0 + 8.0 * 24.0;
+    double bytes = line ? line_bytes : 17.0 + csrec_plate_bytes(task->noisy);
+    if (table) bytes = 51.0 + line_bytes * fmax((double)n[0], (double)n[1]) / entries;
     const double steps = 30.0 * (task->noisy ? FITS : 1.0);
     const double step = csrec_task_share(task, steps * PER_STEP * entries, task->entries);
-    return (csrec_need){.bytes = csrec_signal_bytes(task) + bytes * entries,
-                        .seconds = channels * (table  ? 2.0 * PER_VOTE * entries
-                                               : line ? line_seconds(task)
-                                                      : step)};
+    return (csrec_need){
+        .bytes = csrec_signal_bytes(task) + bytes * entries,
+        .seconds = channels * (line || table ? (table ? 2.0 : 1.0) * line_seconds(task) : step)};
 }
 
 const csrec_method_type csrec_method_smooth = {
@@ -279,8 +334,6 @@ const csrec_method_type csrec_method_smooth = {
              .source = "Duchon 1977; Fritsch and Butland 1984; Janssen et al. 1986; docs/smooth.md",
              .accepts = CSREC_ACCEPTS(SIGMA) | CSREC_ACCEPTS(TIMES)},
     .params = params,
-    .suits = suits,
-    .wants = "one to three axes",
     .by_channels = true,
     .bounds = true,
     .need = need_of,

@@ -11,7 +11,7 @@
 #include "method/smooth/series.h"
 
 enum { WAYS = CSREC_SERIES_WAYS, FOLDS = 6, FEW = 8, MANY = 60, BINS = 8, ORDER = 16 };
-enum { LINEAR, CUBIC, PROCESS, AUTOREGRESSIVE, SINUSOIDS };
+enum { LINEAR, CUBIC, PROCESS, AUTOREGRESSIVE, SINUSOIDS, SPLINE };
 
 typedef struct vote {
     csrec_pool pool;
@@ -36,6 +36,7 @@ static csrec_status run(const vote *j, int way, const csrec_series *s, double *x
     if (way == PROCESS) status = csrec_series_process_fill(s, &j->process, x);
     if (way == AUTOREGRESSIVE) status = csrec_series_autoregressive(s, ORDER, j->noise, x);
     if (way == SINUSOIDS) status = csrec_series_sinusoids(s, sixteenth, x);
+    if (way == SPLINE) status = csrec_series_spline(s, x);
     for (int64_t i = 0; i < s->n && !status; i++)
         if (!isfinite(x[i])) {
             csrec_series_linear(s, x);
@@ -132,8 +133,8 @@ static double fold_error(const vote *j, int fold, int way) {
     return sum;
 }
 
-/* Sinusoids fit by chance what is left out here and there: they must be far better in every fold,
- * and are tried no more after the first in which they are not. */
+/* Sinusoids fit by chance what is left out here and there, and splines swing: they must be far
+ * better in every fold, and are tried no more after the first in which they are not. */
 static bool wins(const vote *j, int fold, int way, double factor) {
     return !(fold_error(j, fold, way) * factor > fold_error(j, fold, LINEAR));
 }
@@ -192,7 +193,7 @@ static void limits(const csrec_series *s, double *least, double *most) {
     }
 }
 
-/* Whether x leaves the samples' range by a quarter in a hole: sinusoids swing there. */
+/* Whether x leaves the samples' range by a quarter in a hole: sinusoids and splines swing there. */
 static bool swings(const csrec_series *s, const double *x, double least, double most) {
     const double room = 0.25 * (most - least);
     for (int64_t i = 0, k = 0; i < s->n; i++) {
@@ -211,12 +212,13 @@ static csrec_status blend(vote *j, double *all, double *x, double share[WAYS]) {
     limits(s, &least, &most);
     for (int f = 0; f < j->folds && !status; f++) {
         status = run_fold(j, f);
-        if (!status && j->use[SINUSOIDS]) j->use[SINUSOIDS] = wins(j, f, SINUSOIDS, 2.0);
+        for (int way = SINUSOIDS; way < WAYS && !status; way++)
+            j->use[way] = j->use[way] && wins(j, f, way, 2.0);
     }
     for (int way = 0; way < WAYS && !status; way++) {
         if (csrec_call_poll(s->call)) return CSREC_OK;
         if (j->use[way]) status = run(j, way, s, all + way * s->n);
-        if (way == SINUSOIDS && j->use[way] && !status)
+        if (way >= SINUSOIDS && j->use[way] && !status)
             j->use[way] = !swings(s, all + way * s->n, least, most);
     }
     if (status || csrec_call_stopped(s->call)) return status;
@@ -240,7 +242,8 @@ csrec_status csrec_series_vote(const csrec_series *s, int ways, uint64_t seed, d
                                double share[WAYS]) {
     double least, most, *all, own[WAYS] = {1.0};
     vote j = {.s = s, .seed = seed};
-    for (int way = 0; way < ways; way++) j.use[way] = way < AUTOREGRESSIVE || !s->t;
+    for (int way = 0; way < ways; way++)
+        j.use[way] = way < AUTOREGRESSIVE || way == SPLINE || !s->t;
     if (s->n > CSREC_SERIES_LONG) j.use[SINUSOIDS] = false;
     limits(s, &least, &most);
     csrec_series_linear(s, x);
