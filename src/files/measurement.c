@@ -264,11 +264,8 @@ static void take_block(const whole_signal *s, int64_t from, int64_t end, int64_t
 static csrec_status check_whole(csrec_measurement *m, const char *name, csrec_error *error) {
     for (int64_t i = 0; i < m->n * m->channels && csrec_dtype_size(m->dtype) == 8; i++) {
         if (m->dtype == CSREC_F64 || !(fabs(m->y[i]) >= 0x1p53)) continue;
-        const int64_t entry = m->index[i / m->channels];
-        csrec_fail(error, CSREC_DATA,
-                   "%s: entry %lld is %.0f; integers from 2^53 on lose digits: subtract an offset, "
-                   "or divide",
-                   name, (long long)entry, m->y[i]);
+        csrec_fail(error, CSREC_DATA, "%s: entry %lld is %.0f; " CSREC_ROUNDED, name,
+                   (long long)m->index[i / m->channels], m->y[i]);
         csrec_measurement_clear(m);
         return CSREC_DATA;
     }

@@ -71,15 +71,6 @@ static int64_t convert_i64(csrec_dtype dtype, const void *from, int64_t n, int64
     return beyond;
 }
 
-/* The first of these that floats may round, as its double; else 0. */
-static double find_rounded(csrec_dtype dtype, int64_t n, const uint64_t *values) {
-    for (int64_t i = 0; i < n && (dtype == CSREC_I64 || dtype == CSREC_U64); i++) {
-        const double v = dtype == CSREC_U64 ? (double)values[i] : (double)(int64_t)values[i];
-        if (fabs(v) >= 0x1p53) return v;
-    }
-    return 0.0;
-}
-
 /* NumPy writes 0 and 1; anything else counts as true there too. */
 static void clean_bool(uint8_t *data, int64_t n) {
     for (int64_t i = 0; i < n; i++) data[i] = data[i] != 0;
@@ -106,14 +97,14 @@ static csrec_status read_flat(csrec_reader *reader, const csrec_npy_header *head
         if (header->half) expand_half(into, n);
         if (header->dtype == CSREC_BOOL) clean_bool(into, n);
         if (direct) continue;
-        const double rounded = target == AS_F64 ? find_rounded(header->dtype, n, buffer) : 0.0;
-        if (rounded != 0.0)
-            return csrec_fail(error, CSREC_DATA,
-                              "%s: has %.0f; integers from 2^53 on lose digits: subtract an "
-                              "offset, or divide",
-                              name, rounded);
         if (target == AS_F32) convert_f32(header->dtype, buffer, n, (float *)data + i);
         if (target == AS_F64) convert_f64(header->dtype, buffer, n, (double *)data + i);
+        const bool rounds =
+            target == AS_F64 && (header->dtype == CSREC_I64 || header->dtype == CSREC_U64);
+        for (int64_t k = i; k < i + n && rounds; k++)
+            if (fabs(((double *)data)[k]) >= 0x1p53)
+                return csrec_fail(error, CSREC_DATA, "%s: has %.0f; " CSREC_ROUNDED, name,
+                                  ((double *)data)[k]);
         if (target != AS_I64) continue;
         int64_t beyond = convert_i64(header->dtype, buffer, n, (int64_t *)data + i);
         if (beyond >= 0)

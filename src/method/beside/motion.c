@@ -331,11 +331,8 @@ csrec_status csrec_film_follow(csrec_film *f, int64_t t, csrec_call *call, csrec
     for (int64_t k = first; k < f->pushed && k <= t + f->reach; k++) {
         csrec_film_frame *frame = csrec_film_at(f, k);
         frame->carried = k != t && frame->followed && middle == t;
-        if (!frame->carried) {
-            frame->foreign =
-                k != t && middle == t && csrec_film_thin(f, k); /* where to is unknown */
-            continue;
-        }
+        frame->foreign = k != t && middle == t && csrec_film_thin(f, k);
+        if (!frame->carried) continue;
         const double missed = carry_frame(f, k, t);
         f->changes = f->changes || frame->foreign;
         f->lonely = f->lonely && frame->foreign;
