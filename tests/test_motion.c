@@ -143,6 +143,37 @@ TEST(samples_of_other_frames_are_carried) {
                  apart[1] / apart[0]);
 }
 
+/* What few samples make by themselves tells nothing of motion and brightness: with them the
+ * frame errs as without, up to what they draw the network to around them, and so do the others. */
+TEST(a_frame_with_few_samples_is_one_without) {
+    static const int64_t few[] = {0, 1, 5, 20, 100};
+    const double step[2] = {0.0, 2.0};
+    double *truth = check_room(T * AREA), *signal = check_room(T * AREA);
+    const csrec_measurement all = draw_frames(step, 0.3, truth);
+    for (int network = 0; network < (SANITIZED ? 1 : 2); network++) {
+        const csrec_setting set = {"network", network};
+        csrec_recover_options o = options_on_cpu("beside", NULL);
+        double missed[2][5] = {{0.0}};
+        use_settings(&o.solve, 1, &set);
+        for (int k = 0; k < 5; k++) {
+            csrec_measurement m = room_for_samples(all.shape, 1, all.n);
+            m.sequence = true;
+            for (int64_t i = 0, of_3 = 0; i < all.n; i++) {
+                if (all.index[i] / AREA == 3 && (of_3++ % 25 || of_3 / 25 >= few[k])) continue;
+                m.index[m.n] = all.index[i];
+                m.y[m.n++] = all.y[i];
+            }
+            assert_well(csrec_recover(&m, &o, signal, NULL, NULL, &told));
+            for (int64_t i = 0; i < T * AREA; i++)
+                missed[i / AREA != 3][k] += pow(signal[i] - truth[i], 2.0);
+            for (int part = 0; part < 2; part++)
+                if (!(missed[part][k] < 1.5 * missed[part][0]))
+                    fail_msg("%lld samples: %g squares, without %g", (long long)few[k],
+                             missed[part][k], missed[part][0]);
+        }
+    }
+}
+
 /* Frames of other exposure, and haze, tell as much as if they had none. */
 TEST(other_frames_may_be_brighter) {
     double plain = 0.0, lit = 0.0;

@@ -8,6 +8,7 @@ static uint64_t seed;
 typedef struct {
     uint32_t height, width, across, down; /* across 0: strips of `down` rows */
     int pages, channels, alpha, planar, compression;
+    int associated;     /* colours are multiplied by alpha */
     int masked, nodata; /* after each page is a mask of 1 bit; 0 is unknown, in its channel */
     csrec_dtype dtype;
     const char *mode, *description; /* of the first page, or NULL */
@@ -40,6 +41,8 @@ static drawn draw(int trial, int pages, int samples) {
     if (pages) d.pages = pages;
     if (samples) d.channels = samples;
     if (samples) d.alpha = 0;
+    /* of 64 bits, doubles round quotients */
+    d.associated = d.alpha && trial % 10 / 2 != 3 && check_below(&seed, 2);
     d.nodata = !d.alpha && check_below(&seed, 2);
     d.down = d.across ? 16 * (1 + (uint32_t)check_below(&seed, 3))
                       : 1 + (uint32_t)check_below(&seed, 50);
@@ -50,7 +53,8 @@ static drawn draw(int trial, int pages, int samples) {
     for (size_t i = 0; i < d.count; i++) {
         double value = floor(300.0 * (check_uniform(&seed) - 0.3));
         bool opaque = d.alpha && i % (size_t)stored(&d) == (size_t)d.channels;
-        csrec_array_set(&a, (int64_t)i, opaque ? (double)check_below(&seed, 2) : value);
+        csrec_array_set(&a, (int64_t)i,
+                        opaque ? (double)check_below(&seed, 2 + 90 * d.associated) : value);
     }
     return d;
 }
@@ -105,7 +109,7 @@ static void write_page(TIFF *file, const drawn *d, int page) {
                     d->dtype == CSREC_I64;
     uint16_t extra[5] = {0};
     int more = stored(d) - 1;
-    if (d->alpha) extra[more - 1] = EXTRASAMPLE_UNASSALPHA;
+    if (d->alpha) extra[more - 1] = d->associated ? EXTRASAMPLE_ASSOCALPHA : EXTRASAMPLE_UNASSALPHA;
     TIFFSetField(file, TIFFTAG_IMAGEWIDTH, d->width);
     TIFFSetField(file, TIFFTAG_IMAGELENGTH, d->height);
     TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, (int)(8 * d->size));
@@ -158,6 +162,20 @@ static void check_known(const drawn *d, const csrec_image *image, const uint8_t 
     }
 }
 
+/* The colour of a sample. */
+static const void *colour_of(const drawn *d, const uint8_t *pixel, int c) {
+    static double room;
+    const double alpha = d->associated ? value_of(d, pixel + (size_t)d->channels * d->size) : 0.0;
+    const bool negative = d->dtype % 2 == CSREC_I8 % 2; /* U8, I8, U16, ... */
+    const double white =
+        d->dtype >= CSREC_F32 ? 1.0 : pow(2.0, 8.0 * (double)d->size - negative) - 1.0;
+    pixel += (size_t)c * d->size;
+    if (alpha <= 0.0 || alpha >= white) return pixel;
+    csrec_array one = {.dtype = d->dtype, .count = 1, .data = &room};
+    csrec_array_set(&one, 0, value_of(d, pixel) * (white / alpha));
+    return &room;
+}
+
 static void check_read(const drawn *d, const csrec_image *image) {
     const csrec_shape *shape = &image->pixels.shape;
     int first = d->pages > 1;
@@ -178,7 +196,7 @@ static void check_read(const drawn *d, const csrec_image *image) {
         for (uint32_t y = 0; y < d->height; y++)
             for (uint32_t x = 0; x < d->width; x++, entry++) {
                 for (int c = 0; c < d->channels; c++, at += d->size)
-                    assert_memory_equal(at, sample(d, page, y, x, c), d->size);
+                    assert_memory_equal(at, colour_of(d, sample(d, page, y, x, 0), c), d->size);
                 if (image->alpha) check_known(d, image, sample(d, page, y, x, 0), entry);
             }
 }

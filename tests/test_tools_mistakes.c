@@ -101,6 +101,14 @@ static void make_mistakes(void) {
     const char *const names[] = {"y", "mask"};
     const csrec_array *const arrays[] = {&nan, &mask};
     assert_ok(csrec_npz_write("nan.npz", 2, names, arrays, NULL));
+    CLEARED(csrec_array) far = {0}; /* nanoseconds */
+    assert_ok(csrec_array_create(CSREC_I64, &mask.shape, &far));
+    ((int64_t *)far.data)[check_below(&seed, 400)] = check_below(&seed, 2) ? 1L << 60 : -(1L << 53);
+    assert_ok(csrec_array_write("far.npy", &far, NULL));
+    assert_ok(csrec_array_write("all.npy", &mask, NULL));
+    far.shape = nan.shape;
+    assert_ok(
+        csrec_npz_write("far.npz", 2, names, (const csrec_array *const[]){&far, &mask}, NULL));
 }
 
 typedef struct misuse {
@@ -178,6 +186,8 @@ TEST(of_csrecover) {
         {"$R text.csv -o w.png", "text.csv: line 1", "row,col,value", 1},
         {"$R cut.npz -o w.png", "cut.npz", "write it again", 1},
         {"$R nan.npz -o w.npy", "nan.npz: array 'y': sample", "isfinite", 1},
+        {"$R far.npz -o w.npy", "far.npz: array 'y': has", "subtract an offset", 1},
+        {"$R far.npy --mask all.npy -o w.npy", "far.npy: entry", "subtract an offset", 1},
         {"$R gray.png -o w.npy", "gray.png", "cssample", 1},
         {"$R scan.npz -o none/w.png", "none/w.png", "choose another", 1},
         {"$R scan.npz -o w.gif", "w.gif", "name a .npz, .png", 2},

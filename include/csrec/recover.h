@@ -104,7 +104,8 @@ typedef struct csrec_recover_report {
     int64_t tiles_resumed;          /* that an earlier recovery had left in options->journal */
     const char *remark;             /* a sentence: the result misses its measurements by more than
                                        sigma and epsilon allow (then the outcome is CSREC_UNMET),
-                                       or is made in another way than was asked for; or NULL */
+                                       or is made in another way than was asked for; or a
+                                       guide equals the samples up to scale; or NULL */
     bool bounded; /* epsilon or sigma was given, or a solver's problem has a bound (bpdn): without,
                      missing the default epsilon is CSREC_CONVERGED or CSREC_EXHAUSTED */
     const char *choice; /* a sentence: what the samples chose where the options left it open, and

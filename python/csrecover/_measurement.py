@@ -10,7 +10,7 @@ from typing import Any, Optional
 import numpy as np
 
 from ._arguments import as_tuple, flag, pair, scalar, seed_of, shown, whole
-from ._errors import ArgumentError, RecoveryWarning, warn
+from ._errors import ArgumentError, DataError, RecoveryWarning, warn
 from ._guides import guides_from_c, guides_to_c
 from ._html import picture, table
 from ._labels import one_array
@@ -163,6 +163,11 @@ def to_c(m: Measurement) -> tuple[Any, list[Any]]:
     if y.ndim not in (1, 2) or index.ndim != 1 or len(y) != len(index):
         raise ArgumentError(f"y has shape {y.shape} and index {index.shape}; give one value or one "
                             "row of channels for each sampled position")
+    if y.dtype.kind in "iu" and y.dtype.itemsize == 8 and y.size:
+        far = int(max(y.max(), -int(y.min())))
+        if far >= 2**53:
+            raise DataError(f"y: has values to {far}; integers from 2^53 on lose digits: subtract "
+                            "an offset, or divide")
     values = pairs(y) if y.dtype.kind == "c" else doubles(y)
     made = ffi.new("csrec_measurement *")
     made.is_complex = y.dtype.kind == "c"

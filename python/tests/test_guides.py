@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Guides: arrays that are known beside the samples, in measurements, files and calls."""
 import subprocess
+import warnings
 
 import numpy as np
 import pytest
@@ -140,3 +141,13 @@ def test_layers_of_a_rendering(rng, tool, tmp_path):
     done = subprocess.run([tool, tmp_path / "a.exr", "--info", "--json"], capture_output=True, text=True)
     assert '"guides": ["normal", "normal", "normal", "albedo"' in done.stdout
     assert "emission" in done.stderr and "guides are its layers" in done.stderr
+
+
+@pytest.mark.parametrize("noise, warns", [(0.0, True), (0.1, False)])
+def test_a_guide_made_of_the_samples_is_told(rng, noise, warns):
+    image, mask = cs.datasets.picture("discs", 48) / 255.0, rng.random((48, 48)) < 0.4
+    filling = np.where(mask, image, image[mask].mean()) + noise * rng.standard_normal(image.shape)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        cs.recover(np.where(mask, image, np.nan), guide=3.0 - 2.0 * filling, backend="cpu")
+    assert any("equals the samples" in str(one.message) for one in told) == warns

@@ -404,3 +404,10 @@ def test_range_of_the_tool(tool, tmp_path, rng):
                               (("--curve", "log", "--sigma", "1"), 1, "curve log is not for")):
         found, said = run(*more)
         assert found == code and words in said, said
+
+
+@pytest.mark.parametrize("far", [-2**53, 1_700_000_000_000_000_000, 2**63])
+def test_integers_that_doubles_round_are_refused(far: int) -> None:
+    y = np.full(20, far, np.uint64 if far >= 2**63 else np.int64)
+    with pytest.raises(cs.DataError, match="y: has values to [0-9]*; .* subtract an offset"):
+        cs.recover(y, index=np.arange(20), shape=40)

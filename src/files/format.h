@@ -7,6 +7,9 @@
 #include "files/input.h"
 #include "files/output.h"
 
+/* Of integers that doubles may have rounded. */
+#define CSREC_ROUNDED "integers from 2^53 on lose digits: subtract an offset, or divide"
+
 /* Chunks of a PNG are the words between formats: iCCP, eXIf and pHYs. What else a format has is in
  * chunks that only this format knows. */
 typedef struct csrec_about {

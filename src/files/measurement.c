@@ -260,6 +260,18 @@ static void take_block(const whole_signal *s, int64_t from, int64_t end, int64_t
     }
 }
 
+/* Integers of 64 bits that doubles may have rounded. */
+static csrec_status check_whole(csrec_measurement *m, const char *name, csrec_error *error) {
+    for (int64_t i = 0; i < m->n * m->channels && csrec_dtype_size(m->dtype) == 8; i++) {
+        if (m->dtype == CSREC_F64 || !(fabs(m->y[i]) >= 0x1p53)) continue;
+        csrec_fail(error, CSREC_DATA, "%s: entry %lld is %.0f; " CSREC_ROUNDED, name,
+                   (long long)m->index[i / m->channels], m->y[i]);
+        csrec_measurement_clear(m);
+        return CSREC_DATA;
+    }
+    return CSREC_OK;
+}
+
 static csrec_status take_samples(const whole_signal *s, const char *name, csrec_measurement *m,
                                  csrec_error *error) {
     m->dtype = s->image->pixels.dtype;
@@ -272,7 +284,7 @@ static csrec_status take_samples(const whole_signal *s, const char *name, csrec_
 #pragma omp parallel for schedule(static) num_threads(csrec_threads_for(s->entries, 0))
     for (int64_t b = 0; b < blocks_of(s); b++)
         take_block(s, b * BLOCK, end_of(s, b), s->before[b], m);
-    return CSREC_OK;
+    return check_whole(m, name, error);
 }
 
 /* What precedes the pixels, if the format tells: then the sizes of the picture and its mask are

@@ -134,3 +134,30 @@ csrec_status csrec_guides_check(const csrec_measurement *m, const char *name, cs
                               name, (long long)(i % entries), (long long)(i / entries));
     return CSREC_OK;
 }
+
+/* Of a plane and a channel. */
+static bool repeats(const csrec_measurement *m, const float *plane, int64_t c) {
+    const double LEAST = 32.0, ALIKE = 0.9999;
+    double mean[2] = {0.0, 0.0}, squares[2] = {0.0, 0.0}, products = 0.0, n = 0.0;
+    for (int64_t i = 0; i < m->n; i++) {
+        const double v[2] = {(double)plane[m->index[i]], m->y[i * m->channels + c]};
+        if (isnan(v[0]) || isnan(v[1])) continue;
+        const double off[2] = {v[0] - mean[0], v[1] - mean[1]};
+        n += 1.0;
+        for (int k = 0; k < 2; k++) {
+            mean[k] += off[k] / n;
+            squares[k] += off[k] * (v[k] - mean[k]);
+        }
+        products += off[0] * (v[1] - mean[1]);
+    }
+    return n >= LEAST && fabs(products) > ALIKE * sqrt(squares[0]) * sqrt(squares[1]);
+}
+
+bool csrec_guides_repeat(const csrec_measurement *m) {
+    int64_t entries = 0;
+    csrec_shape_count(&m->shape, &entries);
+    for (int64_t k = 0; m->guides && !m->through && k < m->guides->n; k++)
+        for (int64_t c = 0; c < m->channels; c++)
+            if (repeats(m, m->guides->values + k * entries, c)) return true;
+    return false;
+}

@@ -13,6 +13,10 @@ void csrec_guides_destroy(csrec_guides *guides);
 csrec_guides *csrec_guides_crop(const csrec_guides *guides, const csrec_shape *shape,
                                 const int64_t *at, const csrec_shape *extent);
 
+/* Whether a plane is a channel's samples at all of these, up to scale and offset: correlation above
+ * 0.9999 at 32 or more. */
+bool csrec_guides_repeat(const csrec_measurement *measurement);
+
 /* What csrec_measurement says of guides and sequences. */
 csrec_status csrec_guides_check(const csrec_measurement *measurement, const char *name,
                                 csrec_error *error);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "measurement/channels.h"
 #include "measurement/cut.h"
+#include "measurement/guides.h"
 #include "measurement/law.h"
 #include "measurement/through.h"
 #include "method/history.h"
@@ -355,6 +356,10 @@ static csrec_status run(recover_job *j, const csrec_recover_options *options,
     if (left && !j->report.remark)
         j->report.remark = "guides, and the time of a sequence, are used by methods beside and "
                            "rendered alone; name no method, or a quality";
+    if (!status && !j->report.remark && csrec_guides_repeat(&real))
+        j->report.remark = "A guide equals the samples up to scale. If it was made from them, as a "
+                           "filling is, the result is worse and errs more than expected: "
+                           "leave it out.";
     if (!status && report) *report = j->report;
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* npy.c - reads and writes whole arrays as .npy files: byte order, axis order and type of the
  * elements are converted in one pass. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/half.h"
@@ -98,6 +99,12 @@ static csrec_status read_flat(csrec_reader *reader, const csrec_npy_header *head
         if (direct) continue;
         if (target == AS_F32) convert_f32(header->dtype, buffer, n, (float *)data + i);
         if (target == AS_F64) convert_f64(header->dtype, buffer, n, (double *)data + i);
+        const bool rounds =
+            target == AS_F64 && (header->dtype == CSREC_I64 || header->dtype == CSREC_U64);
+        for (int64_t k = i; k < i + n && rounds; k++)
+            if (fabs(((double *)data)[k]) >= 0x1p53)
+                return csrec_fail(error, CSREC_DATA, "%s: has %.0f; " CSREC_ROUNDED, name,
+                                  ((double *)data)[k]);
         if (target != AS_I64) continue;
         int64_t beyond = convert_i64(header->dtype, buffer, n, (int64_t *)data + i);
         if (beyond >= 0)

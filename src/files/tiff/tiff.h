@@ -33,6 +33,7 @@ typedef struct csrec_tiff_layout {
     uint16_t stored;   /* samples a pixel in the file */
     uint16_t channels; /* without alpha, a palette expanded */
     bool alpha;        /* the last sample stored says what is known */
+    bool associated;   /* and colours are multiplied by it */
     csrec_dtype dtype; /* of the file; with a palette the result is U8 */
     uint16_t photometric, compression;
     bool packed;  /* a mask of 1 bit */

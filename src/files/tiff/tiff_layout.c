@@ -191,6 +191,7 @@ static void find_channels(TIFF *file, csrec_tiff_layout *layout) {
     layout->alpha =
         extra > 0 && layout->stored > 1 &&
         (kinds[extra - 1] == EXTRASAMPLE_ASSOCALPHA || kinds[extra - 1] == EXTRASAMPLE_UNASSALPHA);
+    layout->associated = layout->alpha && kinds[extra - 1] == EXTRASAMPLE_ASSOCALPHA;
     layout->channels = (uint16_t)(layout->stored - layout->alpha);
     if (layout->photometric == PHOTOMETRIC_PALETTE) layout->channels = 3;
 }

@@ -140,6 +140,18 @@ static bool is_opaque(const uint8_t *sample, csrec_dtype dtype) {
     return csrec_array_value(&one, 0) > 0.0;
 }
 
+/* The colours of a pixel, [l->channels] and alpha, that are multiplied by alpha. */
+static void divide_alpha(const csrec_tiff_layout *l, uint8_t *pixel) {
+    const bool real = l->dtype == CSREC_F32 || l->dtype == CSREC_F64;
+    double room;
+    csrec_array all = {.dtype = l->dtype, .count = l->stored, .data = pixel};
+    csrec_array most = {.dtype = l->dtype, .count = 1, .data = &room};
+    csrec_array_set(&most, 0, real ? 1.0 : INFINITY); /* the largest there is */
+    const double alpha = csrec_array_value(&all, l->channels), white = csrec_array_value(&most, 0);
+    for (int64_t c = 0; c < l->channels && alpha > 0.0 && alpha < white; c++)
+        csrec_array_set(&all, c, csrec_array_value(&all, c) * (white / alpha));
+}
+
 static size_t pixels_of(const page_reader *r) {
     return (size_t)r->rows * r->layout->width;
 }
@@ -150,6 +162,7 @@ static void split_alpha(const page_reader *r, uint8_t *to, uint8_t *known) {
     size_t channels = l->channels * r->size, stored = l->stored * r->size;
     size_t pixels = pixels_of(r);
     for (size_t i = 0; i < pixels; i++) {
+        if (l->associated) divide_alpha(l, r->pixels + i * stored);
         memcpy(to + i * channels, r->pixels + i * stored, channels);
         known[i] = is_opaque(r->pixels + i * stored + channels, l->dtype);
     }

@@ -130,6 +130,10 @@ csrec_status csrec_film_take(csrec_film *film, double *signal, double *variance,
 /* Frame t, until so many more are pushed as a window has. */
 csrec_film_frame *csrec_film_at(csrec_film *film, int64_t t);
 
+/* Whether frame t has none or so few samples, next to those around it, that by itself it tells
+ * neither of motion nor of brightness. */
+bool csrec_film_thin(csrec_film *film, int64_t t);
+
 /* Least and most sample of a channel in the window of frame t, as they are, or as frame t would see
  * them; NAN: it has none. */
 void csrec_film_range(csrec_film *film, int64_t t, int64_t c, bool seen, double range[2]);

@@ -121,7 +121,7 @@ static void gather_channel(csrec_film *f, int64_t t, int64_t c, double *y) {
             if (k < 0 || k >= f->pushed) continue;
             csrec_film_samples(f, k, c, tones[0], tones[1], f->values[0], f->known[0]);
             const double most =
-                csrec_film_at(f, t)->alone ? MOST_APART * differ(f, own, c, tones) : INFINITY;
+                csrec_film_at(f, t)->followed ? MOST_APART * differ(f, own, c, tones) : INFINITY;
             for (int64_t i = 0; i < f->height * f->width; i++) {
                 const double v = tones[0] + tones[1] * (double)f->values[0][i];
                 const int64_t to = i * f->channels + c;

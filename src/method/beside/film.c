@@ -9,6 +9,10 @@
 
 enum { REACH = 3 }; /* without a network */
 
+/* Samples of a frame, of the most in its window, with which what it is by itself errs as much as
+ * frames that are not moved. */
+static const double THIN = 0.25;
+
 /* ------------------------------------------------------------------ memory -------------------- */
 
 static int setting(const csrec_recovery *r, const char *name) {
@@ -121,6 +125,13 @@ bool csrec_film_ready(const csrec_film *f) {
 void csrec_film_window(const csrec_film *f, int64_t t, int64_t window[2]) {
     window[0] = t < f->reach ? 0 : t - f->reach;
     window[1] = t + f->reach < f->pushed ? t + f->reach + 1 : f->pushed;
+}
+
+bool csrec_film_thin(csrec_film *f, int64_t t) {
+    int64_t most = 1;
+    for (int k = 0; k < 2 * f->reach + 1; k++)
+        most = f->frame[k].m.n > most ? f->frame[k].m.n : most;
+    return (double)csrec_film_at(f, t)->m.n < THIN * (double)most;
 }
 
 void csrec_film_range(csrec_film *f, int64_t t, int64_t c, bool seen, double range[2]) {
@@ -277,7 +288,7 @@ csrec_status csrec_film_recover(csrec_film *f, int64_t t, double *signal, double
                                 csrec_call *call, csrec_error *error) {
     csrec_film_frame *frame = csrec_film_at(f, t);
     csrec_guides *guides = frame->m.guides;
-    if (f->unguided && frame->m.n > 0) frame->m.guides = NULL;
+    if (f->unguided && !csrec_film_thin(f, t)) frame->m.guides = NULL;
     const csrec_status status = recover_frame(f, t, signal, variance, call, error);
     frame->m.guides = guides;
     return status;

@@ -71,10 +71,9 @@ static void set_unit(csrec_film *f, const double *signal) {
 
 /* Whether frame t by itself tells of motion. */
 static bool tells(csrec_film *f, int64_t t) {
-    const csrec_measurement *m = &csrec_film_at(f, t)->m;
     const double *signal = csrec_film_kept(f, t);
     double sum = 0.0;
-    if (m->n == 0) return false;
+    if (!csrec_film_at(f, t)->alone) return false;
     for (int64_t i = 0; i < f->height * f->width * f->channels; i++) sum += signal[i];
     return isfinite(sum);
 }
@@ -315,9 +314,9 @@ csrec_status csrec_film_follow(csrec_film *f, int64_t t, csrec_call *call, csrec
     int64_t middle = -1; /* frame t, or the first that tells */
     for (int64_t k = first; k < f->pushed && k <= t + f->reach && !status; k++) {
         csrec_film_frame *frame = csrec_film_at(f, k);
-        const bool had = frame->alone;
-        status = csrec_film_alone(f, k, call, error);
-        if (!had && !status) frame->followed = tells(f, k);
+        const bool thin = csrec_film_thin(f, k);
+        if (!thin) status = csrec_film_alone(f, k, call, error);
+        frame->followed = !thin && tells(f, k);
         if (frame->followed && (middle < 0 || k == t)) middle = k;
         frame->carried = frame->foreign = false;
     }
@@ -332,6 +331,7 @@ csrec_status csrec_film_follow(csrec_film *f, int64_t t, csrec_call *call, csrec
     for (int64_t k = first; k < f->pushed && k <= t + f->reach; k++) {
         csrec_film_frame *frame = csrec_film_at(f, k);
         frame->carried = k != t && frame->followed && middle == t;
+        frame->foreign = k != t && middle == t && csrec_film_thin(f, k);
         if (!frame->carried) continue;
         const double missed = carry_frame(f, k, t);
         f->changes = f->changes || frame->foreign;

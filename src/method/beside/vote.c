@@ -199,20 +199,19 @@ double csrec_film_share(const csrec_film *f, int64_t y, int64_t x) {
 }
 
 csrec_status csrec_film_decide(csrec_film *f, int64_t t, csrec_call *call, csrec_error *error) {
-    const csrec_measurement *m = &csrec_film_at(f, t)->m;
     const bool holds = t % CSREC_FILM_EVERY != 0 && f->voted && !f->changes;
-    return holds || m->n == 0 || csrec_call_stopped(call) ? CSREC_OK
-                                                          : find_shares(f, t, call, error);
+    return holds || csrec_film_thin(f, t) || csrec_call_stopped(call)
+               ? CSREC_OK
+               : find_shares(f, t, call, error);
 }
 
 csrec_status csrec_film_vote(csrec_film *f, int64_t t, double *signal, csrec_call *call,
                              csrec_error *error) {
-    const csrec_measurement *m = &csrec_film_at(f, t)->m;
     const int64_t C = f->channels;
     const double *alone = csrec_film_kept(f, t);
     const csrec_holes *holes = &f->holes[csrec_film_slot(f, t)];
     csrec_status status = CSREC_OK;
-    if (m->n == 0 || !f->voted || csrec_call_stopped(call)) return CSREC_OK;
+    if (csrec_film_thin(f, t) || !f->voted || csrec_call_stopped(call)) return CSREC_OK;
     status = csrec_film_alone(f, t, call, error);
     if (csrec_call_stopped(call)) return status;
     for (int64_t y = 0; y < f->height && !status; y++)
