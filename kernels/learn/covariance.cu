@@ -317,11 +317,10 @@ template <int STAGES>
 static csrec_status multiply_staged(const csrec_cuda_covariance *c, int64_t slices, int64_t slice,
                                     int64_t steps, const uint4 *packed, csrec_error *error) {
     const int shared = STAGES * STAGE;
-    csrec_status status =
+    CSREC_TRY(
         csrec_cuda_check(cudaFuncSetAttribute(multiply_tiles<STAGES>,
                                               cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
-                         "multiply_tiles", error);
-    if (status) return status;
+                         "multiply_tiles", error));
     multiply_tiles<STAGES><<<(unsigned)(slices * c->tiles), THREADS, shared>>>(
         c->tiles, c->blocks, slice, steps, packed, c->partial);
     return csrec_cuda_launched("multiply_tiles", error);

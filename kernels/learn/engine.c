@@ -63,10 +63,9 @@ static csrec_status weigh(rows *r, csrec_error *error) {
 
 static csrec_status start(rows *r, const csrec_context *context, bool covariance,
                           csrec_error *error) {
-    csrec_status status = csrec_cuda_enter(context, error);
-    if (!status) status = weigh(r, error);
-    if (!status) status = choose_chunk(r, covariance, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_enter(context, error));
+    CSREC_TRY(weigh(r, error));
+    CSREC_TRY(choose_chunk(r, covariance, error));
     lay_out(r);
     CSREC_TRY(csrec_cuda_block_create(&r->memory, "a chunk of rows", error));
     lay_out(r);
@@ -258,12 +257,11 @@ static csrec_status stream_data(const csrec_context *context, const csrec_data *
     csrec_data_pass pass = {
         .progress = progress, .context = caller, .take = take_piece, .taker = &s};
     (void)threads;
-    csrec_status status = csrec_data_check(data, error);
-    if (!status) status = csrec_cuda_enter(context, error);
-    if (status) return status;
+    CSREC_TRY(csrec_data_check(data, error));
+    CSREC_TRY(csrec_cuda_enter(context, error));
     if (!stopped) stopped = &own;
     *stopped = false;
-    status = start_stream(&s, data, csrec_data_piece(data), error);
+    csrec_status status = start_stream(&s, data, csrec_data_piece(data), error);
     if (!status) status = run_stream(&s, data, &pass, mean, C, stopped, error);
     csrec_cuda_statistics_destroy(s.statistics);
     csrec_cuda_pipe_destroy(&s.pipe);

@@ -174,17 +174,14 @@ static csrec_status adjoint(fourier_operator *own, const double *y, double *x, c
 static csrec_status square_part(fourier_operator *own, int64_t c, int part, const double *x,
                                 csrec_error *error) {
     const int64_t n = own->entries;
-    csrec_status status =
-        CSREC_CUDA_EACH(weigh, n, THREADS, error, n, coil(own, c), own->complex_x, x, own->grid);
-    if (!status)
-        status = CSREC_CUDA_EACH(turn_part, n, THREADS, error, n, own->shape, part, 1.0, false,
-                                 own->grid, own->grid);
-    if (!status) status = transform(own, CUFFT_FORWARD, error);
-    if (!status)
-        status =
-            CSREC_CUDA_EACH(scale, 2 * n, THREADS, error, 2 * n, own->kernel + part * n, own->grid);
-    if (!status) status = transform(own, CUFFT_INVERSE, error);
-    if (status) return status;
+    CSREC_TRY(
+        CSREC_CUDA_EACH(weigh, n, THREADS, error, n, coil(own, c), own->complex_x, x, own->grid));
+    CSREC_TRY(CSREC_CUDA_EACH(turn_part, n, THREADS, error, n, own->shape, part, 1.0, false,
+                              own->grid, own->grid));
+    CSREC_TRY(transform(own, CUFFT_FORWARD, error));
+    CSREC_TRY(
+        CSREC_CUDA_EACH(scale, 2 * n, THREADS, error, 2 * n, own->kernel + part * n, own->grid));
+    CSREC_TRY(transform(own, CUFFT_INVERSE, error));
     return CSREC_CUDA_EACH(turn_part, n, THREADS, error, n, own->shape, part, -1.0, true, own->grid,
                            own->sum);
 }
@@ -290,11 +287,9 @@ csrec_status csrec_cuda_operator_fourier(const csrec_fourier *f, csrec_cuda_oper
     own.op = csrec_cuda_operator_of(2 * f->m * f->n_coils,
                                     f->complex_x ? 2 * f->entries : f->entries, lay_out, queue);
     own.op.destroy = destroy;
-    csrec_status status =
-        csrec_cuda_operator_open(&own.op, sizeof own, "operator fourier", made, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_operator_open(&own.op, sizeof own, "operator fourier", made, error));
     fourier_operator *kept = (fourier_operator *)*made;
-    status = plan(kept, error);
+    csrec_status status = plan(kept, error);
     if (!status && own.any && CSREC_CUDA_NUFFT)
         status = csrec_cuda_nufft_create(&f->shape, f->m, f->k, CSREC_NUFFT_PRECISION, &kept->sums,
                                          error);

@@ -79,12 +79,11 @@ static unsigned height_blocks(const csrec_cuda_haar *t, int height) {
 
 static csrec_status adjoint(haar_operator *own, const double *y, double *x, csrec_error *error) {
     const csrec_cuda_haar *t = &own->tree;
-    csrec_status status = csrec_cuda_copy(own->at + t->nodes, y, (size_t)t->m * sizeof *y, error);
-    for (int h = 0; h < own->top && !status; h++)
-        status = CSREC_CUDA_RUN(sum_height, height_blocks(t, h), THREADS, error, *t, h, own->at);
-    if (!status && own->top < t->heights)
-        status = CSREC_CUDA_RUN(sum_top, 1, ALONE, error, *t, own->top, own->at);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_copy(own->at + t->nodes, y, (size_t)t->m * sizeof *y, error));
+    for (int h = 0; h < own->top; h++)
+        CSREC_TRY(CSREC_CUDA_RUN(sum_height, height_blocks(t, h), THREADS, error, *t, h, own->at));
+    if (own->top < t->heights)
+        CSREC_TRY(CSREC_CUDA_RUN(sum_top, 1, ALONE, error, *t, own->top, own->at));
     return CSREC_CUDA_EACH(list_products, t->n, THREADS, error, *t, own->at, x);
 }
 

@@ -84,11 +84,9 @@ static __global__ void fill(int64_t n, double value, double *x) {
 /* to = (H P from), or its transpose: from and to have these numbers of entries at these places. */
 static csrec_status product(hadamard_operator *own, int64_t n, const int32_t *at, const double *in,
                             int64_t m, const int32_t *to, double *out, csrec_error *error) {
-    csrec_status status =
-        csrec_cuda_clear(own->grid, (size_t)own->padded * sizeof *own->grid, NULL, error);
-    if (!status) status = CSREC_CUDA_EACH(put, n, THREADS, error, n, at, in, own->grid);
-    if (!status) status = transform(own->padded, own->grid, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_clear(own->grid, (size_t)own->padded * sizeof *own->grid, NULL, error));
+    CSREC_TRY(CSREC_CUDA_EACH(put, n, THREADS, error, n, at, in, own->grid));
+    CSREC_TRY(transform(own->padded, own->grid, error));
     return CSREC_CUDA_EACH(get, m, THREADS, error, m, to, own->grid, out);
 }
 

@@ -303,10 +303,9 @@ struct norm_arrays {
 static csrec_status level_norms(const csrec_wavelet *w, int level, norm_arrays *n, double *norms,
                                 csrec_error *error) {
     const int64_t *r = w->region[level], *e = w->extent;
-    csrec_status status = sum_axis(w, 2, level, &n->f, e[0] * e[1], 1, n->mask, n->a, error);
-    if (!status) status = sum_axis(w, 1, level, &n->f, e[0], r[2], n->a, n->b, error);
-    if (!status) status = sum_axis(w, 0, level, &n->f, 1, r[1] * r[2], n->b, n->a, error);
-    if (status) return status;
+    CSREC_TRY(sum_axis(w, 2, level, &n->f, e[0] * e[1], 1, n->mask, n->a, error));
+    CSREC_TRY(sum_axis(w, 1, level, &n->f, e[0], r[2], n->a, n->b, error));
+    CSREC_TRY(sum_axis(w, 0, level, &n->f, 1, r[1] * r[2], n->b, n->a, error));
     return CSREC_CUDA_EACH(place_norms, r[0] * r[1] * r[2], THREADS, error, volume_of(w, level),
                            n->a, norms);
 }

@@ -202,9 +202,8 @@ static bool fits(const csrec_cuda_omp_plan *plan, const csrec_omp_part *job, boo
 
 static csrec_status queue_part(csrec_cuda_omp_plan *plan, int64_t count, csrec_error *error) {
     int64_t m = plan->m, n = plan->n;
-    csrec_status status =
-        CSREC_CUDA_RUN(scale_signals, (unsigned)count, OMP_THREADS, error, m, plan->y, plan->scale);
-    if (status) return status;
+    CSREC_TRY(CSREC_CUDA_RUN(scale_signals, (unsigned)count, OMP_THREADS, error, m, plan->y,
+                             plan->scale));
     CSREC_TRY(CSREC_CUDA_RUN(multiply, tiles_of(count, n), THREADS, error, count, n, m, plan->y,
                              plan->U, plan->a));
     plan->p.count = count;
@@ -227,12 +226,11 @@ static csrec_status receive_part(csrec_cuda_omp_plan *plan, int64_t at, int64_t 
                  {result->column + at * room, p->column, 4 * count * room},
                  {result->coefficient + at * room, p->coefficient, 8 * count * room},
                  {result->r ? result->r + at * p->m : NULL, p->r, 8 * count * p->m}};
-    csrec_status status = CSREC_OK;
-    for (size_t k = 0; k < sizeof parts / sizeof *parts && !status; k++)
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
         if (parts[k].to)
-            status = csrec_cuda_pipe_receive(&plan->pipe, parts[k].to, parts[k].from,
-                                             (size_t)parts[k].bytes, error);
-    return status;
+            CSREC_TRY(csrec_cuda_pipe_receive(&plan->pipe, parts[k].to, parts[k].from,
+                                              (size_t)parts[k].bytes, error));
+    return CSREC_OK;
 }
 
 csrec_status csrec_cuda_omp_run(csrec_cuda_operator *op, csrec_cuda_omp_plan **kept,

@@ -61,10 +61,9 @@ csrec_status csrec_measured_create(const csrec_context *context, const csrec_mea
                                    csrec_measured *d, csrec_error *error) {
     const csrec_operator_spec spec = spec_of(m);
     *d = (csrec_measured){.m = m};
-    csrec_status status = csrec_operator_create_on(context, &spec, &d->A, error);
-    if (!status) status = check_sizes(m, &d->A, error);
-    if (!status) status = csrec_shape_count(&m->shape, &d->entries);
-    if (status) return status;
+    CSREC_TRY(csrec_operator_create_on(context, &spec, &d->A, error));
+    CSREC_TRY(check_sizes(m, &d->A, error));
+    CSREC_TRY(csrec_shape_count(&m->shape, &d->entries));
     d->wide = (int)(d->A->n / d->entries);
     d->each = (int)(d->A->m / m->n);
     d->values = d->A->n * m->channels;

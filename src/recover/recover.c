@@ -151,14 +151,13 @@ static csrec_status recover_on(const csrec_context *context, void *job, csrec_er
     recover_job *j = job;
     const csrec_measurement *m = j->measurement;
     j->report = (csrec_recover_report){0};
-    csrec_status status = csrec_layout_make(m, j->wanted, context, &j->layout, error);
-    if (!status) status = csrec_layout_check(&j->layout, error);
-    if (!status && csrec_comm_size(j->layout.resolved.options.comm) > 1)
-        status = check_shared(j, context->kind, error);
-    if (status) return status;
+    CSREC_TRY(csrec_layout_make(m, j->wanted, context, &j->layout, error));
+    CSREC_TRY(csrec_layout_check(&j->layout, error));
+    if (csrec_comm_size(j->layout.resolved.options.comm) > 1)
+        CSREC_TRY(check_shared(j, context->kind, error));
     double unit = csrec_unit_of(csrec_largest(csrec_measurement_values(m), m->y));
     csrec_normal normal;
-    status = csrec_normal_create(m, &j->layout.resolved.options, unit, &normal, error);
+    csrec_status status = csrec_normal_create(m, &j->layout.resolved.options, unit, &normal, error);
     if (!status) status = recover_normal(&normal, context, j, error);
     csrec_normal_clear(&normal);
     return status;

@@ -170,10 +170,9 @@ static csrec_status draw_units(const csrec_shape *shape, int axes, int64_t line,
 static csrec_status draw_uniform(int64_t rows, int64_t count, uint64_t seed,
                                  csrec_sampling *sampling, csrec_error *error) {
     const csrec_shape line = {1, {rows}};
-    csrec_status status =
-        csrec_sampling_create(&line, CSREC_PATTERN_UNIFORM, count, seed, sampling, error);
-    if (!status) sampling->index[0] = 0; /* the first of those that ascend */
-    return status;
+    CSREC_TRY(csrec_sampling_create(&line, CSREC_PATTERN_UNIFORM, count, seed, sampling, error));
+    sampling->index[0] = 0; /* the first of those that ascend */
+    return CSREC_OK;
 }
 
 static csrec_status take_first(int64_t count, csrec_sampling *sampling) {

@@ -182,12 +182,11 @@ static csrec_status create_workspace(csrec_cuda_job *j, bool batches, csrec_cuda
     const csrec_measurement *m = j->m;
     csrec_cuda_workspace *s = &j->work;
     lay_out_workspace(j, batches);
-    csrec_status status =
-        csrec_cuda_block_create(&s->block, "the samples and the signal", j->error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_block_create(&s->block, "the samples and the signal", j->error));
     lay_out_workspace(j, batches);
     size_t n = (size_t)m->n, values = n * (size_t)m->channels;
-    status = csrec_cuda_pipe_send(pipe, s->index, m->index, n * sizeof *s->index, j->error);
+    csrec_status status =
+        csrec_cuda_pipe_send(pipe, s->index, m->index, n * sizeof *s->index, j->error);
     if (!status && batches)
         status = csrec_cuda_pipe_send(pipe, s->y, m->y, values * sizeof *s->y, j->error);
     size_t bytes = (size_t)(j->entries * m->channels) * sizeof *s->signal;

@@ -85,11 +85,10 @@ static csrec_status pursue(run *r, int64_t channel, csrec_atoms *found) {
 /* A csrec_cuda_pass's add, of whole channels. */
 static csrec_status fill(run *r) {
     csrec_cuda_job *j = r->job;
-    csrec_status status = CSREC_OK;
-    for (int64_t c = 0; c < j->m->channels && !status; c++)
-        status = csrec_cuda_fill(j->work.grid, j->report.levels, &r->found[c], j->entries,
-                                 j->m->channels, j->work.signal + c, j->error);
-    return status;
+    for (int64_t c = 0; c < j->m->channels; c++)
+        CSREC_TRY(csrec_cuda_fill(j->work.grid, j->report.levels, &r->found[c], j->entries,
+                                  j->m->channels, j->work.signal + c, j->error));
+    return CSREC_OK;
 }
 
 static csrec_status add_grid(run *r, bool first, bool last) {

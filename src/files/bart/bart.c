@@ -99,12 +99,11 @@ static csrec_status read_part(csrec_input *input, int64_t slices, int64_t slice,
                               csrec_error *error) {
     csrec_reader reader = csrec_input_reader(input);
     const uint64_t bytes = input->size / (uint64_t)slices;
-    csrec_status status = csrec_memory_check(bytes, 2, input->name, error);
-    if (!status) status = csrec_reader_skip(&reader, (uint64_t)slice * bytes, input->name, error);
-    if (status) return status;
+    CSREC_TRY(csrec_memory_check(bytes, 2, input->name, error));
+    CSREC_TRY(csrec_reader_skip(&reader, (uint64_t)slice * bytes, input->name, error));
     *values = malloc((size_t)bytes);
     if (!*values) return csrec_memory_fail(error, input->name);
-    status = csrec_reader_take(&reader, *values, bytes, input->name, error);
+    csrec_status status = csrec_reader_take(&reader, *values, bytes, input->name, error);
     if (status) free(*values);
     return status;
 }
@@ -352,16 +351,14 @@ static csrec_status write_signal(csrec_files *files, const char *path, const csr
                           "%s: a .cfl is two files; write to a name that ends in .cfl", path);
     if (real.is_complex) real.pixels.shape.dims--;
     real.is_complex = false;
-    csrec_status status =
-        csrec_image_split(&real, real.has_channels, path, &shape, &channels, error);
-    if (!status && !signal->pixels.data)
-        status =
-            csrec_fail(error, CSREC_ARGUMENT, "%s: the array to write is not a valid one", path);
-    if (status) return status;
+    CSREC_TRY(csrec_image_split(&real, real.has_channels, path, &shape, &channels, error));
+    if (!signal->pixels.data)
+        CSREC_TRY(
+            csrec_fail(error, CSREC_ARGUMENT, "%s: the array to write is not a valid one", path));
     place(&shape, signal->stack, like, dim);
     if (channels > 1) dim[COILS] = channels;
     CSREC_TRY(csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error));
-    status = write_values(&output, signal, channels, error);
+    csrec_status status = write_values(&output, signal, channels, error);
     status = csrec_output_close(&output, status, error);
     return status ? status : write_header(files, path, dim, error);
 }

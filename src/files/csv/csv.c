@@ -104,16 +104,15 @@ static void make_whole(csrec_array *array) {
 }
 
 static csrec_status parse(matrix *t, csrec_image *signal) {
-    csrec_status status = measure(t);
-    if (!status && t->height == 0)
-        status =
-            csrec_fail(t->error, CSREC_DATA, "%s: line %lld: names columns, but no values follow",
-                       t->name, (long long)t->heading.number);
-    if (status) return status;
+    CSREC_TRY(measure(t));
+    if (t->height == 0)
+        CSREC_TRY(csrec_fail(t->error, CSREC_DATA,
+                             "%s: line %lld: names columns, but no values follow", t->name,
+                             (long long)t->heading.number));
     csrec_shape shape = {t->width == 1 ? 1 : 2, {t->height, t->width}};
     if (csrec_array_create(CSREC_F64, &shape, &signal->pixels))
         return csrec_memory_fail(t->error, t->name);
-    status = read_lines(t, signal->pixels.data);
+    csrec_status status = read_lines(t, signal->pixels.data);
     if (status)
         csrec_image_clear(signal);
     else if (t->whole)

@@ -375,13 +375,11 @@ csrec_status csrec_hdf5_write_slabs(csrec_files *files, const char *path, const 
     writer w = {.error = error, .signal = signal, .take = take, .context = context};
     csrec_output output;
     char file[CSREC_PATH_ROOM];
-    csrec_status status = measure(&w, path);
-    if (!status && !take && !signal->pixels.data)
-        status = csrec_fail(error, CSREC_ARGUMENT, "%s: has no values to write", path);
-    if (status) return status;
-    status =
-        csrec_output_open(files, csrec_path_file(path, file), CSREC_OUTPUT_STREAM, &output, error);
-    if (status) return status;
+    CSREC_TRY(measure(&w, path));
+    if (!take && !signal->pixels.data)
+        CSREC_TRY(csrec_fail(error, CSREC_ARGUMENT, "%s: has no values to write", path));
+    CSREC_TRY(
+        csrec_output_open(files, csrec_path_file(path, file), CSREC_OUTPUT_STREAM, &output, error));
     return csrec_output_close(&output, write_file(&w, &output, path, like), error);
 }
 

@@ -160,11 +160,10 @@ csrec_status csrec_npz_check_index(const csrec_npz_member *member, int64_t n, cs
 
 static csrec_status read_index(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     csrec_npz_member member;
-    csrec_status status = csrec_npz_shape(npz, m, error);
-    if (!status) status = csrec_through_read(npz, m, error);
-    if (!status) status = csrec_npz_begin(npz, "index", &member, error);
-    if (status) return status;
-    status = csrec_npz_check_index(&member, m->n, error);
+    CSREC_TRY(csrec_npz_shape(npz, m, error));
+    CSREC_TRY(csrec_through_read(npz, m, error));
+    CSREC_TRY(csrec_npz_begin(npz, "index", &member, error));
+    csrec_status status = csrec_npz_check_index(&member, m->n, error);
     if (!status) status = make_room(npz, m, error);
     if (!status) status = read_places(npz, &member, m, error);
     return csrec_npz_end(&member, status, error);
@@ -357,14 +356,13 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     csrec_measurement m = {0};
     if (csrec_npz_is_foreign(input))
         return csrec_measurement_from_signal(input, options, measurement, error);
-    csrec_status status = csrec_read_options_check(options, false, false, input->name, error);
-    if (!status) status = csrec_npz_open(input, &npz, error);
-    if (status) return status;
+    CSREC_TRY(csrec_read_options_check(options, false, false, input->name, error));
+    CSREC_TRY(csrec_npz_open(input, &npz, error));
     npz.progress = input->progress;
     npz.context = input->context;
     npz.empty = options->empty;
     /* y last: a file refused for a small array has not unpacked it. */
-    status = measure(&npz, &m, error);
+    csrec_status status = measure(&npz, &m, error);
     if (!status) status = csrec_npz_tones(&npz, &m, error);
     if (!status) status = read_positions(&npz, &m, error);
     if (!status) status = csrec_npz_guides_read(&npz, !options->no_guides, &m, error);

@@ -257,10 +257,9 @@ static csrec_status open_arrays(slabs *s, bool guides, csrec_error *error) {
     s->masked = csrec_npz_has(npz, "mask");
     if (csrec_npz_has(npz, "operator")) return refuse(s, "it has an operator", error);
     if (index == s->masked) return refuse(s, "it has no index or mask", error);
-    csrec_status status = csrec_npz_begin_y(npz, &s->form, &s->y, error);
-    if (!status) status = csrec_npz_tones(npz, &s->form, error);
-    if (!status) status = open_places(s, error);
-    if (status) return status;
+    CSREC_TRY(csrec_npz_begin_y(npz, &s->form, &s->y, error));
+    CSREC_TRY(csrec_npz_tones(npz, &s->form, error));
+    CSREC_TRY(open_places(s, error));
     if (s->form.is_complex) return refuse(s, "it has complex numbers", error);
     if (csrec_npz_has(npz, "sequence")) return refuse(s, "it is a sequence", error);
     if (guides && csrec_npz_has(npz, "guides")) return refuse(s, "it has guides", error);

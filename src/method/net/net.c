@@ -189,11 +189,9 @@ static csrec_status add_groups(const csrec_recovery *r, csrec_error *error) {
 
 static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     double began = csrec_seconds();
-    csrec_status status = csrec_fit_check(setting(r, "steps"), r->options->seconds, error);
-    if (!status) status = run_network(r, error);
-    if (!status && setting(r, "groups") && r->report->outcome == CSREC_DONE)
-        status = add_groups(r, error);
-    if (status) return status;
+    CSREC_TRY(csrec_fit_check(setting(r, "steps"), r->options->seconds, error));
+    CSREC_TRY(run_network(r, error));
+    if (setting(r, "groups") && r->report->outcome == CSREC_DONE) CSREC_TRY(add_groups(r, error));
     r->report->pursuits = 1;
     r->report->seconds_pursuit = csrec_seconds() - began;
     return CSREC_OK;

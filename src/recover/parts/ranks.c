@@ -161,12 +161,11 @@ static csrec_status give_cell(csrec_runner *r, int64_t cell, csrec_error *error)
 
 csrec_status csrec_runner_collect(csrec_runner *r, csrec_error *error) {
     const bool first = csrec_comm_rank(r->comm) == 0;
-    csrec_status status = CSREC_OK;
-    for (int64_t cell = r->first; cell < r->end && !status; cell++)
-        status = (first ? complete : give_cell)(r, cell, error);
-    for (int64_t k = r->end; first && k < r->tiling->tiles && !status; k++)
-        status = take_values(r, CELL, error);
-    return status;
+    for (int64_t cell = r->first; cell < r->end; cell++)
+        CSREC_TRY((first ? complete : give_cell)(r, cell, error));
+    for (int64_t k = r->end; first && k < r->tiling->tiles; k++)
+        CSREC_TRY(take_values(r, CELL, error));
+    return CSREC_OK;
 }
 
 csrec_status csrec_runner_fetch(csrec_runner *r, int64_t cell, csrec_error *error) {

@@ -111,11 +111,10 @@ static csrec_status plan(csrec_slabs *s, csrec_error *error) {
     const bool several = csrec_comm_size(comm) > 1;
     const csrec_wanted wanted = {.signal = true, .slabs = !several || s->pays};
     csrec_tiling *tiling = &s->layout.tiling;
-    csrec_status status = csrec_layout_plan(
-        &s->form, &s->given, wanted, several ? " in one process" : " in memory", &s->layout, error);
-    if (!status) status = check_values(s, error);
-    if (!status) status = csrec_ranks_tell(comm, CSREC_TAG_TILING, tiling, sizeof *tiling, error);
-    if (status) return status;
+    CSREC_TRY(csrec_layout_plan(&s->form, &s->given, wanted,
+                                several ? " in one process" : " in memory", &s->layout, error));
+    CSREC_TRY(check_values(s, error));
+    CSREC_TRY(csrec_ranks_tell(comm, CSREC_TAG_TILING, tiling, sizeof *tiling, error));
     if (tiling->tiles == 1 && several)
         return csrec_fail(error, CSREC_UNSUPPORTED, "a single tile is recovered as a whole");
     s->runner = (csrec_runner){.method = s->layout.method,
@@ -223,11 +222,9 @@ static csrec_status next_line(csrec_slabs *s, csrec_error *error) {
 }
 
 static csrec_status deliver(csrec_slabs *s, int64_t n, double *values, csrec_error *error) {
-    csrec_status status =
-        csrec_survey_deliver(s->survey, s->unit, n / s->form.channels, values, error);
-    if (!status)
-        s->report.clamped += csrec_range_clamp(s->layout.resolved.options.range, n, values);
-    return status;
+    CSREC_TRY(csrec_survey_deliver(s->survey, s->unit, n / s->form.channels, values, error));
+    s->report.clamped += csrec_range_clamp(s->layout.resolved.options.range, n, values);
+    return CSREC_OK;
 }
 
 /* ------------------------------------------------------------------ taken in order ------------ */

@@ -52,17 +52,16 @@ static csrec_status check_noise(const csrec_measurement *m, csrec_error *error) 
 
 csrec_status csrec_tiles_create(const csrec_measurement *m, const csrec_recover_options *options,
                                 csrec_tiles **tiles, csrec_error *error) {
-    csrec_status status = csrec_measurement_check_points(m, "measurement", error);
-    if (!status) status = check_options(options, error);
-    if (!status) status = check_noise(m, error);
-    if (status) return status;
+    CSREC_TRY(csrec_measurement_check_points(m, "measurement", error));
+    CSREC_TRY(check_options(options, error));
+    CSREC_TRY(check_noise(m, error));
     csrec_tiles *t = calloc(1, sizeof *t);
     if (!t) return csrec_memory_fail(error, NULL);
     t->form = *m;
     t->form.index = NULL;
     t->form.y = NULL;
     t->given = *options;
-    status = make(t, m, error);
+    csrec_status status = make(t, m, error);
     return CSREC_SETTLE(status, csrec_tiles_destroy(t), *tiles = t);
 }
 
@@ -231,10 +230,9 @@ csrec_status csrec_tiles_run(const csrec_tiles *t, int64_t k, const csrec_measur
     static const csrec_device_work work = {.device_faster = csrec_layout_faster, .run = run_on};
     run_job j = {.of = {&t->form, &t->layout}, .tiles = t, .values = values};
     int64_t entries = 0;
-    csrec_status status = check_number(t, k, error);
-    if (!status) status = take_samples(&j, k, samples, error);
-    if (!status) status = csrec_device_run(t->given.backend, &work, &j, NULL, error);
-    if (status) return status;
+    CSREC_TRY(check_number(t, k, error));
+    CSREC_TRY(take_samples(&j, k, samples, error));
+    CSREC_TRY(csrec_device_run(t->given.backend, &work, &j, NULL, error));
     if (report) *report = j.report;
     csrec_shape_count(&samples->shape, &entries);
     return csrec_survey_deliver(t->survey, t->survey->unit, entries, values, error);
