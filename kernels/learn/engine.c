@@ -94,15 +94,13 @@ typedef csrec_status (*pass_fn)(csrec_cuda_statistics *statistics, int64_t m, co
                                 const double *weights, csrec_error *error);
 
 static csrec_status pass(rows *r, pass_fn add, csrec_error *error) {
-    csrec_status status = CSREC_OK;
-    for (int64_t i = 0; i < r->m && !status; i += r->chunk) {
+    for (int64_t i = 0; i < r->m; i += r->chunk) {
         int64_t count = r->m - i < r->chunk ? r->m - i : r->chunk;
-        status = send(r, i, count, error);
-        if (!status)
-            status =
-                add(r->statistics, count, r->chunk_X, r->weights ? r->chunk_weights : NULL, error);
+        CSREC_TRY(send(r, i, count, error));
+        CSREC_TRY(
+            add(r->statistics, count, r->chunk_X, r->weights ? r->chunk_weights : NULL, error));
     }
-    return status;
+    return CSREC_OK;
 }
 
 static csrec_status find_mean(rows *r, csrec_error *error) {

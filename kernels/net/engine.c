@@ -329,10 +329,8 @@ static csrec_status cuda_update(void *state, int64_t count, const csrec_net_upda
         .shrink = (float)(1.0 - u->adam.rate * u->adam.decay),
         .change = (float)(1.0 - u->keep),
     };
-    csrec_status status = csrec_cuda_enter(&c->context, error);
-    return status ? status
-                  : csrec_cuda_net_step(count, &factors, gradient, weights, first, second, mean,
-                                        error);
+    CSREC_TRY(csrec_cuda_enter(&c->context, error));
+    return csrec_cuda_net_step(count, &factors, gradient, weights, first, second, mean, error);
 }
 
 const csrec_net_engine csrec_net_cuda = {.create = cuda_create,

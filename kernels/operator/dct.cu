@@ -136,9 +136,8 @@ static csrec_status synthesize(dct_operator *own, double *x, double *signal, csr
 static csrec_status adjoint(dct_operator *own, const double *y, double *x, csrec_error *error) {
     CSREC_TRY(y ? csrec_cuda_samples_scatter(&own->samples, y, own->signal, error)
                 : csrec_cuda_samples_scatter(&own->samples, NULL, own->signal, error));
-    csrec_status status =
-        CSREC_CUDA_EACH(weigh, own->f.entries, THREADS, error, own->f, !y, own->signal);
-    return status ? status : analyze(own, !y, own->signal, x, error);
+    CSREC_TRY(CSREC_CUDA_EACH(weigh, own->f.entries, THREADS, error, own->f, !y, own->signal));
+    return analyze(own, !y, own->signal, x, error);
 }
 
 static csrec_status norms(dct_operator *own, double *x, csrec_error *error) {

@@ -151,23 +151,21 @@ static csrec_status adjoint_coil(fourier_operator *own, int64_t c, const double 
         if (status) return status;
         return csrec_cuda_nufft_execute(own->sums, true, own->grid, own->values, error);
     }
-    csrec_status status =
-        csrec_cuda_clear(own->grid, 2 * (size_t)own->entries * sizeof *own->grid, NULL, error);
-    if (!status)
-        status = CSREC_CUDA_EACH(put, own->m, THREADS, error, own->m, own->n_coils, c, own->index,
-                                 own->factors, y, own->grid);
-    return status ? status : transform(own, CUFFT_INVERSE, error);
+    CSREC_TRY(
+        csrec_cuda_clear(own->grid, 2 * (size_t)own->entries * sizeof *own->grid, NULL, error));
+    CSREC_TRY(CSREC_CUDA_EACH(put, own->m, THREADS, error, own->m, own->n_coils, c, own->index,
+                              own->factors, y, own->grid));
+    return transform(own, CUFFT_INVERSE, error);
 }
 
 static csrec_status adjoint(fourier_operator *own, const double *y, double *x, csrec_error *error) {
-    csrec_status status = csrec_cuda_clear(x, (size_t)own->op.n * sizeof *x, NULL, error);
-    for (int64_t c = 0; c < own->n_coils && !status; c++) {
-        status = adjoint_coil(own, c, y, error);
-        if (!status)
-            status = CSREC_CUDA_EACH(add_weighed, own->entries, THREADS, error, own->entries,
-                                     coil(own, c), own->complex_x, own->grid, x);
+    CSREC_TRY(csrec_cuda_clear(x, (size_t)own->op.n * sizeof *x, NULL, error));
+    for (int64_t c = 0; c < own->n_coils; c++) {
+        CSREC_TRY(adjoint_coil(own, c, y, error));
+        CSREC_TRY(CSREC_CUDA_EACH(add_weighed, own->entries, THREADS, error, own->entries,
+                                  coil(own, c), own->complex_x, own->grid, x));
     }
-    return status;
+    return CSREC_OK;
 }
 
 /* sum += the part of T s_c x. */
@@ -188,17 +186,16 @@ static csrec_status square_part(fourier_operator *own, int64_t c, int part, cons
 
 /* z = sum_c conj(s_c) T s_c x, as on the CPU. */
 static csrec_status square(fourier_operator *own, const double *x, double *z, csrec_error *error) {
-    csrec_status status = csrec_cuda_clear(z, (size_t)own->op.n * sizeof *z, NULL, error);
-    for (int64_t c = 0; c < own->n_coils && !status; c++) {
-        status =
-            csrec_cuda_clear(own->sum, 2 * (size_t)own->entries * sizeof *own->sum, NULL, error);
-        for (int part = 0; part < 1 << own->shape.dims && !status; part++)
-            status = square_part(own, c, part, x, error);
-        if (!status)
-            status = CSREC_CUDA_EACH(add_weighed, own->entries, THREADS, error, own->entries,
-                                     coil(own, c), own->complex_x, own->sum, z);
+    CSREC_TRY(csrec_cuda_clear(z, (size_t)own->op.n * sizeof *z, NULL, error));
+    for (int64_t c = 0; c < own->n_coils; c++) {
+        CSREC_TRY(
+            csrec_cuda_clear(own->sum, 2 * (size_t)own->entries * sizeof *own->sum, NULL, error));
+        for (int part = 0; part < 1 << own->shape.dims; part++)
+            CSREC_TRY(square_part(own, c, part, x, error));
+        CSREC_TRY(CSREC_CUDA_EACH(add_weighed, own->entries, THREADS, error, own->entries,
+                                  coil(own, c), own->complex_x, own->sum, z));
     }
-    return status;
+    return CSREC_OK;
 }
 
 static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,

@@ -89,15 +89,14 @@ static csrec_status adjoint(haar_operator *own, const double *y, double *x, csre
 
 static csrec_status forward(haar_operator *own, const double *x, double *y, csrec_error *error) {
     const csrec_cuda_haar *t = &own->tree;
-    csrec_status status = CSREC_CUDA_RUN(start_values, 1, 1, error, *t, x, own->at);
-    if (!status && own->top < t->heights)
-        status = CSREC_CUDA_RUN(pass_top, 1, ALONE, error, *t, own->top, x, own->at);
-    for (int h = own->top - 1; h >= 0 && !status; h--) {
-        status =
-            CSREC_CUDA_RUN(pass_height, height_blocks(t, h), THREADS, error, *t, h, x, own->at);
+    CSREC_TRY(CSREC_CUDA_RUN(start_values, 1, 1, error, *t, x, own->at));
+    if (own->top < t->heights)
+        CSREC_TRY(CSREC_CUDA_RUN(pass_top, 1, ALONE, error, *t, own->top, x, own->at));
+    for (int h = own->top - 1; h >= 0; h--) {
+        CSREC_TRY(
+            CSREC_CUDA_RUN(pass_height, height_blocks(t, h), THREADS, error, *t, h, x, own->at));
     }
-    return status ? status
-                  : csrec_cuda_copy(y, own->at + t->nodes, (size_t)t->m * sizeof *y, error);
+    return csrec_cuda_copy(y, own->at + t->nodes, (size_t)t->m * sizeof *y, error);
 }
 
 static __global__ void fill_ones(int64_t n, double *x) {

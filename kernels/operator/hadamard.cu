@@ -56,14 +56,13 @@ static __global__ void transform_rows(int rows, int64_t stride, double *x) {
 
 static csrec_status transform(int64_t n, double *x, csrec_error *error) {
     const int block = n < BLOCK ? (int)n : (int)BLOCK;
-    csrec_status status =
-        CSREC_CUDA_RUN(transform_blocks, (unsigned)(n / block), THREADS, error, block, x);
-    for (int64_t stride = block, rows; stride < n && !status; stride *= rows) {
+    CSREC_TRY(CSREC_CUDA_RUN(transform_blocks, (unsigned)(n / block), THREADS, error, block, x));
+    for (int64_t stride = block, rows; stride < n; stride *= rows) {
         rows = n / stride < (int64_t)ROWS ? n / stride : (int64_t)ROWS;
-        status = CSREC_CUDA_RUN(transform_rows, (unsigned)(n / rows / COLUMNS), THREADS, error,
-                                (int)rows, stride, x);
+        CSREC_TRY(CSREC_CUDA_RUN(transform_rows, (unsigned)(n / rows / COLUMNS), THREADS, error,
+                                 (int)rows, stride, x));
     }
-    return status;
+    return CSREC_OK;
 }
 
 static __global__ void put(int64_t n, const int32_t *place, const double *x, double *grid) {

@@ -219,12 +219,11 @@ static volume volume_of(const csrec_wavelet *w, int level) {
 static csrec_status transform(wavelet_operator *own, lifting_kind kind, double *x,
                               csrec_error *error) {
     const csrec_wavelet *w = &own->w;
-    csrec_status status = CSREC_OK;
-    for (int k = 0; k < w->levels && !status; k++) {
+    for (int k = 0; k < w->levels; k++) {
         volume v = volume_of(w, kind == LIFTING_SYNTHESIZE ? w->levels - 1 - k : k);
-        status = lift_level(w->lifting, kind, &v, x, own->other, error);
+        CSREC_TRY(lift_level(w->lifting, kind, &v, x, own->other, error));
     }
-    return status;
+    return CSREC_OK;
 }
 
 /* ---- column norms, as operator/wavelet.c: the mask summed against the squared functions of each

@@ -236,25 +236,24 @@ static csrec_status receive_part(csrec_cuda_omp_plan *plan, int64_t at, int64_t 
 csrec_status csrec_cuda_omp_run(csrec_cuda_operator *op, csrec_cuda_omp_plan **kept,
                                 const csrec_omp_part *job, const csrec_omp_result *result,
                                 csrec_error *error) {
-    csrec_status status = csrec_cuda_check(cudaSetDevice(op->device), "the device", error);
-    if (!status && !fits(*kept, job, result->r != NULL)) {
+    CSREC_TRY(csrec_cuda_check(cudaSetDevice(op->device), "the device", error));
+    if (!fits(*kept, job, result->r != NULL)) {
         csrec_cuda_omp_destroy(*kept);
         *kept = NULL;
-        status = make_plan(op, job, result->r != NULL, kept, error);
+        CSREC_TRY(make_plan(op, job, result->r != NULL, kept, error));
     }
-    if (status) return status;
     csrec_cuda_omp_plan *plan = *kept;
     double keep = (1.0 - job->stop->stagnation) * (1.0 - job->stop->stagnation);
     plan->p.epsilon = fmax(job->stop->epsilon, csrec_stop_rounding(job->stop, plan->m));
     plan->p.noise = job->stop->sigma * sqrt((double)plan->m);
     plan->p.min_coefficient = job->stop->min_coefficient;
     plan->p.keep = job->stop->stagnation > 0.0 ? keep : -1.0;
-    for (int64_t at = 0; at < job->count && !status; at += plan->most) {
+    for (int64_t at = 0; at < job->count; at += plan->most) {
         int64_t count = job->count - at < plan->most ? job->count - at : plan->most;
-        status = csrec_cuda_pipe_send(&plan->pipe, plan->y, job->y + at * plan->m,
-                                      (size_t)(count * plan->m) * sizeof(double), error);
-        if (!status) status = queue_part(plan, count, error);
-        if (!status) status = receive_part(plan, at, count, result, error);
+        CSREC_TRY(csrec_cuda_pipe_send(&plan->pipe, plan->y, job->y + at * plan->m,
+                                       (size_t)(count * plan->m) * sizeof(double), error));
+        CSREC_TRY(queue_part(plan, count, error));
+        CSREC_TRY(receive_part(plan, at, count, result, error));
     }
-    return status;
+    return CSREC_OK;
 }

@@ -336,8 +336,7 @@ csrec_status csrec_conv2d_forward(const csrec_conv2d *conv, const float *X, cons
     csrec_conv g;
     CSREC_TRY(csrec_conv2d_check(conv, &g, error));
     CSREC_TRY(check_weights(&g, W, weights, error));
-    if (!X || !Y)
-        CSREC_TRY(csrec_fail(error, CSREC_ARGUMENT, "conv2d: %s is missing", X ? "Y" : "X"));
+    if (!X || !Y) return csrec_fail(error, CSREC_ARGUMENT, "conv2d: %s is missing", X ? "Y" : "X");
     csrec_status status = run_job(&job, &g, error);
     int64_t outputs = g.batch * g.channels_out * g.out[1] * g.out[2];
     return status ? status : check_finite("Y", outputs, Y, error);

@@ -14,6 +14,7 @@
 
 #include "haar/tree.h"
 
+#include "base/error.h"
 #include "base/threads.h"
 
 enum { LEVELS_MAX = 62 };

@@ -158,9 +158,8 @@ static csrec_status fill_any(csrec_pool *pool, const csrec_operator_spec *spec, 
     for (int64_t i = 0; i < f->m; i++)
         memcpy(f->k + i * dims, spec->trajectory + (spec->index ? spec->index[i] : i) * dims,
                (size_t)dims * sizeof *f->k);
-    csrec_status status =
-        csrec_nufft_create(spec->shape, f->m, f->k, CSREC_NUFFT_PRECISION, &f->nufft);
-    return status ? status : make_kernel(pool, f);
+    CSREC_TRY(csrec_nufft_create(spec->shape, f->m, f->k, CSREC_NUFFT_PRECISION, &f->nufft));
+    return make_kernel(pool, f);
 }
 
 static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, const char *name,

@@ -7,6 +7,7 @@
  * `width` bits of each of m axes, spread m apart. Hilbert order first replaces the low bits of the
  * coordinates, those which all axes have, by Hilbert's curve below; everything else is the same. */
 #include "sampling/sampling.h"
+#include "base/error.h"
 #include "base/random.h"
 #include "base/threads.h"
 

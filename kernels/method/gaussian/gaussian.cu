@@ -133,13 +133,12 @@ void csrec_cuda_gaussian_destroy(csrec_cuda_gaussian *s) {
 static csrec_status copy_estimate(const csrec_gaussian_device *g, float *const *u,
                                   float *const *variance, bool back, csrec_error *error) {
     const size_t bytes = (size_t)g->entries * sizeof(float);
-    csrec_status status = CSREC_OK;
-    for (int k = 0; k < 2 * g->channels && !status; k++) {
+    for (int k = 0; k < 2 * g->channels; k++) {
         float *host = (k % 2 ? variance : u)[k / 2];
         float *own = (k % 2 ? g->variance : g->u) + k / 2 * g->entries;
-        status = csrec_cuda_copy(back ? host : own, back ? own : host, bytes, error);
+        CSREC_TRY(csrec_cuda_copy(back ? host : own, back ? own : host, bytes, error));
     }
-    return status;
+    return CSREC_OK;
 }
 
 csrec_status csrec_cuda_gaussian_set(csrec_cuda_gaussian *s, float *const *u,

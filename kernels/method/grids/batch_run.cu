@@ -148,10 +148,8 @@ csrec_status csrec_cuda_batch_norms(csrec_cuda_batch *batch, csrec_error *error)
     CSREC_TRY(csrec_cuda_upload(batch->device_signal, batch->signal, bytes, batch->stream, error));
     norms<<<(unsigned)batch->signals, 32, 0, (cudaStream_t)batch->stream>>>(batch->device_tree,
                                                                             batch->device_signal);
-    csrec_status status = csrec_cuda_launched("norms", error);
-    return status ? status
-                  : csrec_cuda_download(batch->signal, batch->device_signal, bytes, batch->stream,
-                                        error);
+    CSREC_TRY(csrec_cuda_launched("norms", error));
+    return csrec_cuda_download(batch->signal, batch->device_signal, bytes, batch->stream, error);
 }
 
 /* Waits for the stream and reports the signals' progress to `seen`. */

@@ -203,10 +203,9 @@ static csrec_status take_part(layers *s, int part, csrec_measurement *m, csrec_e
 
 static csrec_status take_all(layers *s, csrec_measurement *m, csrec_error *error) {
     int parts = 1;
-    csrec_status status = CSREC_OK;
     exr_get_count(s->exr->file, &parts);
-    for (int p = 0; p < parts && !status; p++) status = take_part(s, p, m, error);
-    return status;
+    for (int p = 0; p < parts; p++) CSREC_TRY(take_part(s, p, m, error));
+    return CSREC_OK;
 }
 
 /* ------------------------------------------------------------------ files --------------------- */

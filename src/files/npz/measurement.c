@@ -136,13 +136,12 @@ enum { PIECE = CSREC_NPZ_PIECE };
 static csrec_status read_places(const csrec_npz *npz, csrec_npz_member *member,
                                 csrec_measurement *m, csrec_error *error) {
     csrec_npy_header part = member->header;
-    csrec_status status = CSREC_OK;
-    for (int64_t at = 0; at < m->n && !status; at += part.count) {
+    for (int64_t at = 0; at < m->n; at += part.count) {
         part.count = m->n - at < PIECE ? m->n - at : PIECE;
-        status = csrec_npy_values_i64(&member->reader, &part, member->name, m->index + at, error);
-        if (!status) status = csrec_measurement_check_next(m, at, part.count, npz->name, error);
+        CSREC_TRY(csrec_npy_values_i64(&member->reader, &part, member->name, m->index + at, error));
+        CSREC_TRY(csrec_measurement_check_next(m, at, part.count, npz->name, error));
     }
-    return status;
+    return CSREC_OK;
 }
 
 csrec_status csrec_npz_check_index(const csrec_npz_member *member, int64_t n, csrec_error *error) {

@@ -340,13 +340,12 @@ static csrec_status step(csrec_pnp *p, bool admm, double sigma, double next, csr
 static csrec_status alternate(csrec_pnp *p, bool admm, int64_t from, int64_t *done,
                               csrec_error *error) {
     const int64_t K = (int64_t)csrec_pnp_setting(p, "iterations");
-    csrec_status status = CSREC_OK;
-    for (int64_t k = from; k < K && !status; k++, ++*done) {
+    for (int64_t k = from; k < K; k++, ++*done) {
         const csrec_progress now = {"plug-and-play", k, K, -1.0};
         if (csrec_call_report(&p->call, &now)) break;
-        status = step(p, admm, noise_at(p, k, K), noise_at(p, k + 1, K), error);
+        CSREC_TRY(step(p, admm, noise_at(p, k, K), noise_at(p, k + 1, K), error));
     }
-    return status;
+    return CSREC_OK;
 }
 
 csrec_status csrec_pnp_split(csrec_pnp *p, bool admm, int64_t *done, csrec_error *error) {

@@ -118,12 +118,11 @@ static void collect(spectral *s) {
 
 /* out [channels][entries] = F x */
 static csrec_status transform(const spectral *s, const double *x, double *out) {
-    csrec_status status = CSREC_OK;
-    for (int64_t c = 0; c < s->channels && !status; c++) {
+    for (int64_t c = 0; c < s->channels; c++) {
         csrec_channel_take(s->n, s->channels, c, (int)s->wide, x, s->t->data->from);
-        status = s->F->type->forward(s->F, s->t->data->from, out + 2 * c * s->n);
+        CSREC_TRY(s->F->type->forward(s->F, s->t->data->from, out + 2 * c * s->n));
     }
-    return status;
+    return CSREC_OK;
 }
 
 /* x = F^-1 of that */

@@ -34,28 +34,25 @@ static int owner_of(const csrec_runner *r, int64_t cell) {
 csrec_status csrec_ranks_tell(csrec_comm *comm, int tag, void *data, size_t bytes,
                               csrec_error *error) {
     int rank = csrec_comm_rank(comm), size = csrec_comm_size(comm), from = 0;
-    csrec_status status = CSREC_OK;
     if (rank > 0) return csrec_comm_take(comm, &from, tag, data, bytes, error);
-    for (int to = 1; to < size && !status; to++)
-        status = csrec_comm_send(comm, to, tag, data, bytes, error);
-    return status;
+    for (int to = 1; to < size; to++) CSREC_TRY(csrec_comm_send(comm, to, tag, data, bytes, error));
+    return CSREC_OK;
 }
 
 csrec_status csrec_ranks_exchange(csrec_comm *comm, int64_t n, size_t size, void *all,
                                   csrec_error *error) {
     int rank = csrec_comm_rank(comm), ranks = csrec_comm_size(comm);
-    csrec_status status = CSREC_OK;
-    for (int k = 0; k < 2 * ranks && !status; k++) {
+    for (int k = 0; k < 2 * ranks; k++) {
         int other = k % ranks;
         int64_t first = csrec_ranks_first(comm, n, k < ranks ? rank : other);
         int64_t end = csrec_ranks_first(comm, n, (k < ranks ? rank : other) + 1);
         char *share = (char *)all + (size_t)first * size;
         size_t bytes = (size_t)(end - first) * size;
         if (other == rank) continue;
-        status = k < ranks ? csrec_comm_send(comm, other, SHARE, share, bytes, error)
-                           : csrec_comm_take(comm, &other, SHARE, share, bytes, error);
+        CSREC_TRY(k < ranks ? csrec_comm_send(comm, other, SHARE, share, bytes, error)
+                            : csrec_comm_take(comm, &other, SHARE, share, bytes, error));
     }
-    return status;
+    return CSREC_OK;
 }
 
 /* ------------------------------------------------------------------ messages of values -------- */
