@@ -37,8 +37,6 @@ csrec_status csrec_data_each(const csrec_data *data, const csrec_data_pass *pass
     return status;
 }
 
-/* ------------------------------------------------------------------ statistics */
-
 typedef struct taker {
     csrec_statistics *statistics;
     const double *weights;

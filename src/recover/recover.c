@@ -163,8 +163,6 @@ static csrec_status recover_on(const csrec_context *context, void *job, csrec_er
     return status;
 }
 
-/* ------------------------------------------------------------------ several devices ----------- */
-
 /* The number of the list's devices that can share the job, once it is planned. */
 static int devices_for(const recover_job *j, const csrec_device_list *list) {
     int64_t most = sharers(&j->layout, j->measurement, list->kind);
@@ -213,8 +211,6 @@ static csrec_status recover_on_many(csrec_device_list *list, void *job, csrec_er
     return list->n > 1 ? csrec_recover_devices(list, &options, recover_rank, j, error)
                        : recover_alone(list, 0, j, error);
 }
-
-/* ------------------------------------------------------------------ the device or devices ----- */
 
 /* On the device or devices; fills the report, but for what curve and range do. */
 static csrec_status run_there(recover_job *j, const csrec_measurement *m, csrec_error *error) {

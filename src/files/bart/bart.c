@@ -134,8 +134,6 @@ static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_e
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ k-space ------------------- */
-
 /* An array of another file. */
 static csrec_status read_other(const char *path, header *h, float **values, csrec_error *error) {
     csrec_input input;
@@ -275,8 +273,6 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     free(known);
     return csrec_measurement_deliver(status, &m, measurement);
 }
-
-/* ------------------------------------------------------------------ writing ------------------- */
 
 /* The extents of x, y and z: those of `like` where it has them, as of slices along x. The first
  * axis of a stack is where `like` has as many entries after the coils, or BART's of slices. */

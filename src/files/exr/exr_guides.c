@@ -123,8 +123,6 @@ csrec_status csrec_exr_layers_find(layers *s, int64_t room, csrec_error *error) 
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ pixels -------------------- */
-
 static int add_to(csrec_exr_layout *l, int channel) {
     if (channel < 0) return -1;
     l->channel[l->channels] = channel;
@@ -207,8 +205,6 @@ static csrec_status take_all(layers *s, csrec_measurement *m, csrec_error *error
     for (int p = 0; p < parts; p++) CSREC_TRY(take_part(s, p, m, error));
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ files --------------------- */
 
 /* all: not those alone that are of a kind, beside what is read as the picture. */
 static csrec_status read_layers(csrec_input *input, bool all, csrec_measurement *m,

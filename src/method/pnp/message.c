@@ -168,8 +168,6 @@ csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, bool *lost, csrec_e
     return status || *lost ? status : csrec_pnp_meet(p, p->mean);
 }
 
-/* ------------------------------------------------------------ whether rows mix all entries */
-
 enum { TRIES = 16, STREAM = 77 };
 
 /* The signal in so many pieces along an axis at most, of so many entries at least. */

@@ -18,8 +18,6 @@ typedef struct label {
     int64_t tile, cell;
 } label;
 
-/* ------------------------------------------------------------------ who does what ------------- */
-
 int64_t csrec_ranks_first(const csrec_comm *comm, int64_t n, int rank) {
     int size = csrec_comm_size(comm);
     return n / size * rank + (rank < n % size ? rank : n % size);
@@ -54,8 +52,6 @@ csrec_status csrec_ranks_exchange(csrec_comm *comm, int64_t n, size_t size, void
     }
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ messages of values -------- */
 
 /* Where the values are; false: the label is not of this tiling. */
 static bool box_of(const csrec_runner *r, const label *l, csrec_box *box) {
@@ -139,8 +135,6 @@ csrec_status csrec_runner_add(csrec_runner *r, int64_t tile, const csrec_boxed *
     return status;
 }
 
-/* ------------------------------------------------------------------ the end ------------------- */
-
 static csrec_status complete(csrec_runner *r, int64_t cell, csrec_error *error) {
     csrec_status status = CSREC_OK;
     while (!status && !csrec_mosaic_cell(r->mosaic, cell)) status = take_values(r, PART, error);
@@ -188,8 +182,6 @@ csrec_status csrec_runner_release(csrec_runner *r, csrec_error *error) {
     int64_t none = -1;
     return csrec_ranks_tell(r->comm, ASK, &none, sizeof none, error);
 }
-
-/* ------------------------------------------------------------------ reports ------------------- */
 
 void csrec_report_add(const csrec_recover_report *one, csrec_recover_report *all) {
     all->pursuits += one->pursuits;

@@ -25,8 +25,6 @@ struct csrec_slabs {
     csrec_recover_report report;
 };
 
-/* ------------------------------------------------------------------ samples ------------------- */
-
 static csrec_status check_part(const csrec_slabs *s, csrec_slab slab, const csrec_measurement *part,
                                csrec_error *error) {
     csrec_shape shape = s->form.shape;
@@ -72,8 +70,6 @@ static csrec_status survey(csrec_slabs *s, csrec_error *error) {
     csrec_survey_end(s->survey, &s->form.shape, s->unit);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ create -------------------- */
 
 bool csrec_slabs_pay(const csrec_measurement *form, const csrec_recover_options *options) {
     int64_t entries = 0;
@@ -178,8 +174,6 @@ void csrec_slabs_report(const csrec_slabs *s, csrec_recover_report *report) {
     csrec_layout_report(&s->layout, report);
 }
 
-/* ------------------------------------------------------------------ a line of tiles ----------- */
-
 typedef struct line_job {
     csrec_layout_job of;
     csrec_slabs *s;
@@ -226,8 +220,6 @@ static csrec_status deliver(csrec_slabs *s, int64_t n, double *values, csrec_err
     s->report.clamped += csrec_range_clamp(s->layout.resolved.options.range, n, values);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ taken in order ------------ */
 
 /* Recovers, or waits for, the cells of a line. */
 static csrec_status complete_line(csrec_slabs *s, int64_t line, csrec_error *error) {
@@ -283,8 +275,6 @@ csrec_status csrec_slabs_serve(csrec_slabs *s, csrec_error *error) {
     if (!status) status = csrec_runner_serve(&s->runner, error);
     return status ? status : csrec_runner_report(&s->runner, &s->report, error);
 }
-
-/* ------------------------------------------------------------------ each its own -------------- */
 
 /* Hands over a cell and drops it: rows of the last axis, or several if the cell has all of it. */
 static csrec_status put_cell(csrec_slabs *s, int64_t number, csrec_slab_put_fn put, void *context,

@@ -17,8 +17,6 @@ struct csrec_tiles {
 
 static const csrec_wanted wanted = {.signal = true};
 
-/* ------------------------------------------------------------------ create -------------------- */
-
 /* A single tile finds the principal colours by itself. */
 static void finish(csrec_tiles *t) {
     csrec_survey_end(t->survey, &t->form.shape, t->survey->unit);
@@ -70,8 +68,6 @@ void csrec_tiles_destroy(csrec_tiles *t) {
     free(t->survey);
     free(t);
 }
-
-/* ------------------------------------------------------------------ to other processes -------- */
 
 /* What the bytes begin with; the survey follows. */
 typedef struct packed {
@@ -136,8 +132,6 @@ csrec_status csrec_tiles_unpack(const void *bytes, size_t size,
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ places -------------------- */
-
 int64_t csrec_tiles_count(const csrec_tiles *t, int64_t count[CSREC_TILES_DIMS]) {
     const csrec_tiling *tiling = &t->layout.tiling;
     int empty = CSREC_TILE_AXES - tiling->shape.dims;
@@ -174,8 +168,6 @@ static csrec_status check_number(const csrec_tiles *t, int64_t k, csrec_error *e
     return csrec_fail(error, CSREC_ARGUMENT, "tile %lld; there are 0 to %lld", (long long)k,
                       tiles - 1);
 }
-
-/* ------------------------------------------------------------------ one tile ------------------ */
 
 typedef struct run_job {
     csrec_layout_job of;
@@ -237,8 +229,6 @@ csrec_status csrec_tiles_run(const csrec_tiles *t, int64_t k, const csrec_measur
     csrec_shape_count(&samples->shape, &entries);
     return csrec_survey_deliver(t->survey, t->survey->unit, entries, values, error);
 }
-
-/* ------------------------------------------------------------------ blending ------------------ */
 
 csrec_status csrec_tiles_blend(const csrec_tiles *t, int64_t k, const double *const *values,
                                double *core, csrec_error *error) {
