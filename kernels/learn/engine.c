@@ -196,12 +196,11 @@ static csrec_status take_piece(void *context, int64_t first, int64_t count, cons
                                csrec_error *error) {
     stream *s = context;
     (void)first;
-    csrec_status status = s->waiting + count > s->room ? add_waiting(s, error) : CSREC_OK;
-    if (!status)
-        status = csrec_cuda_pipe_send(&s->pipe, s->X + s->waiting * s->n, X,
-                                      (size_t)(count * s->n) * sizeof *X, error);
+    CSREC_TRY(s->waiting + count > s->room ? add_waiting(s, error) : CSREC_OK);
+    CSREC_TRY(csrec_cuda_pipe_send(&s->pipe, s->X + s->waiting * s->n, X,
+                                   (size_t)(count * s->n) * sizeof *X, error));
     s->waiting += count;
-    return status;
+    return CSREC_OK;
 }
 
 static csrec_status pass_over(stream *s, const csrec_data *data, csrec_data_pass *pass,

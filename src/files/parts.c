@@ -177,14 +177,13 @@ static csrec_status tell(csrec_comm *comm, int tag, void *data, size_t bytes, cs
 /* The first gets the bits of all, with those that two have or without them. */
 static csrec_status gather(csrec_comm *comm, int tag, bool either, uint32_t *bits,
                            csrec_error *error) {
-    csrec_status status = CSREC_OK;
     if (csrec_comm_rank(comm) > 0) return csrec_comm_send(comm, 0, tag, bits, sizeof *bits, error);
-    for (int from = 1; from < csrec_comm_size(comm) && !status; from++) {
+    for (int from = 1; from < csrec_comm_size(comm); from++) {
         uint32_t theirs = 0;
-        status = csrec_comm_take(comm, &from, tag, &theirs, sizeof theirs, error);
+        CSREC_TRY(csrec_comm_take(comm, &from, tag, &theirs, sizeof theirs, error));
         *bits = either ? *bits | theirs : *bits ^ theirs;
     }
-    return status;
+    return CSREC_OK;
 }
 
 /* Whether all processes have opened the file of the first. */

@@ -91,10 +91,9 @@ csrec_status csrec_net_set_weights(csrec_net *net, const float *weights, csrec_e
             return csrec_fail(error, CSREC_DATA, "weights of a network: entry %lld is not finite",
                               (long long)i);
     net->weights = NULL;
-    csrec_status status = make_own(net, error);
+    CSREC_TRY(make_own(net, error));
     changed(net);
-    return status ? status
-                  : net->engine->copy(net->state, net->graph.weights, weights, net->own, error);
+    return net->engine->copy(net->state, net->graph.weights, weights, net->own, error);
 }
 
 csrec_status csrec_net_lend_weights(csrec_net *net, const float *weights, csrec_error *error) {

@@ -300,17 +300,16 @@ static csrec_status fourier_adjoint(const csrec_operator *A, const double *y, do
 /* sum = T s_c x, the last of three grids in `room`. */
 static csrec_status square_coil(const fourier *f, int64_t c, const double *x, double *room) {
     double *grid = room + 2 * f->entries, *sum = grid + 2 * f->entries;
-    csrec_status status = CSREC_OK;
     weigh(f, c, x, room);
-    for (int part = 0; part < 1 << f->shape.dims && !status; part++) {
+    for (int part = 0; part < 1 << f->shape.dims; part++) {
         const double *kernel = f->kernel + part * f->entries;
         turn_part(f, part, 1.0, false, room, grid);
-        status = csrec_fft_execute(f->fft, -1, grid);
+        CSREC_TRY(csrec_fft_execute(f->fft, -1, grid));
         for (int64_t j = 0; j < 2 * f->entries; j++) grid[j] *= kernel[j / 2];
-        if (!status) status = csrec_fft_execute(f->fft, 1, grid);
+        CSREC_TRY(csrec_fft_execute(f->fft, 1, grid));
         turn_part(f, part, -1.0, part > 0, grid, sum);
     }
-    return status;
+    return CSREC_OK;
 }
 
 static csrec_status nufft_normal(const csrec_operator *A, const double *x, double *z) {

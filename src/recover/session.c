@@ -61,8 +61,7 @@ static csrec_status prepare(csrec_session *s, const csrec_session_options *o, cs
                                   .dtype = CSREC_F64,
                                   .sigma = o->sigma,
                                   .scale = {o->scale[0], o->scale[1]}};
-    csrec_status status = check_options(s, o, error);
-    if (status) return status;
+    CSREC_TRY(check_options(s, o, error));
     const int64_t values = s->entries * s->form.channels;
     CSREC_TAKE(&s->pool, s->mean, values);
     CSREC_ZEROS(&s->pool, s->count, s->entries);
@@ -74,10 +73,10 @@ static csrec_status prepare(csrec_session *s, const csrec_session_options *o, cs
                           (long long)s->entries);
     if (o->allowed) memcpy(s->allowed, o->allowed, (size_t)s->entries);
     if (!s->options.priors) {
-        status = csrec_priors_create(&s->own, error);
+        CSREC_TRY(csrec_priors_create(&s->own, error));
         s->options.priors = s->own;
     }
-    return status ? status : copy_guides(s, o->guides, error);
+    return copy_guides(s, o->guides, error);
 }
 
 csrec_status csrec_session_create(const csrec_session_options *options, csrec_session **session,

@@ -25,12 +25,11 @@ typedef struct run {
 static csrec_status build_grid(run *r, int64_t number) {
     csrec_cuda_job *j = r->job;
     double start = csrec_seconds();
-    csrec_status status = csrec_cuda_plane_create(j, number, 0, &r->plane);
-    if (!status)
-        status =
-            csrec_cuda_copy(r->order, r->plane.order, (size_t)j->m->n * sizeof *r->order, j->error);
+    CSREC_TRY(csrec_cuda_plane_create(j, number, 0, &r->plane));
+    CSREC_TRY(
+        csrec_cuda_copy(r->order, r->plane.order, (size_t)j->m->n * sizeof *r->order, j->error));
     j->report.seconds_tree += csrec_seconds() - start;
-    return status;
+    return CSREC_OK;
 }
 
 static bool pass_progress(const csrec_progress *progress, void *context) {

@@ -316,18 +316,17 @@ static csrec_status write_values(csrec_output *output, const csrec_image *signal
     const int64_t one = entries / (signal->stack ? signal->pixels.shape.dim[0] : 1);
     float piece[1024];
     int used = 0;
-    csrec_status status = CSREC_OK;
-    for (int64_t i = 0; i < entries && !status; i++) {
+    for (int64_t i = 0; i < entries; i++) {
         const int64_t k = i % one, plane = one / channels;
         const int64_t from = i - k + k % plane * channels + k / plane;
         piece[used++] = (float)csrec_array_value(&signal->pixels, from * each);
         piece[used++] =
             each == 2 ? (float)csrec_array_value(&signal->pixels, from * each + 1) : 0.0f;
         if (used < 1024 && i + 1 < entries) continue;
-        status = csrec_output_write(output, piece, (uint64_t)used * sizeof *piece, error);
+        CSREC_TRY(csrec_output_write(output, piece, (uint64_t)used * sizeof *piece, error));
         used = 0;
     }
-    return status;
+    return CSREC_OK;
 }
 
 static const char *refusal(const csrec_shape *shape, int64_t channels) {
