@@ -20,8 +20,6 @@ typedef struct way {
     int n_settings;
 } way;
 
-/* ------------------------------------------------------------------ signals */
-
 enum { ENTRIES_MOST = 96, CHANNELS_MOST = 4, VALUES_MOST = ENTRIES_MOST * CHANNELS_MOST };
 
 static const csrec_shape shapes[8] = {{1, {24}},
@@ -86,8 +84,6 @@ static csrec_model *make_model(const problem *p, const char *kind, bool scale) {
     if (strcmp(kind, "pca") == 0) return make_pca(p, scale);
     return make_net();
 }
-
-/* ------------------------------------------------------------------ runs */
 
 /* A measurement and all lengths among the options, times 2^exponent times `factor`. */
 typedef struct run {

@@ -126,8 +126,6 @@ static inline double *net_doubles(int64_t count, const float *from) {
     return a;
 }
 
-/* ------------------------------------------------------------------ passes in double */
-
 typedef struct net_reference {
     double *W, *Y, *dX, *dW;
     double nearest; /* see net_clear */

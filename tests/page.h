@@ -165,8 +165,6 @@ static inline int page_count(const page *p, const page_element *of, const char *
     return count;
 }
 
-/* ------------------------------------------------------------------ files ------------------- */
-
 static inline char *page_bytes(const char *name) {
     FILE *file = fopen(name, "rb");
     assert_non_null(file);

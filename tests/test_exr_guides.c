@@ -204,8 +204,6 @@ TEST(layers_have_their_own_alpha) {
     for (int c = 0; c < 3; c++) expect_planes(&m, &s, c, "albedo", 4 + c, true);
 }
 
-/* ------------------------------------------------------------------ rays and variances -------- */
-
 static void put_value(const drawn *d, int c, int64_t i, double value) {
     uint8_t *at = d->channel[c].samples + (size_t)i * d->channel[c].size;
     const uint32_t integer = d->channel[c].type == EXR_PIXEL_UINT ? (uint32_t)value : 0;

@@ -292,8 +292,6 @@ TEST(signals_have_no_outliers) {
     }
 }
 
-/* ------------------------------------------------------------------ light of rays ------------- */
-
 enum { SIDE = 90 };
 
 /* 0.1 to 1.1, by the colour of surfaces. */

@@ -3,8 +3,6 @@
  * in double; what is refused. */
 #include "rendered.h"
 
-/* ------------------------------------------------------------------ planes -------------------- */
-
 static double share_at(const csrec_rendered_samples *s, int64_t i) {
     const int64_t n = s->height * s->width;
     if (s->albedo && !three_finite(s->albedo, n, i)) return 0.0;
@@ -165,8 +163,6 @@ TEST(planes_do_not_depend_on_threads) {
     assert_well(csrec_rendered_look(&three, &s, -1, &told));
     assert_memory_equal(one.planes, three.planes, (size_t)(TAKES * h * w) * sizeof(float));
 }
-
-/* ------------------------------------------------------------------ refusals ------------------ */
 
 TEST(wrong_models_are_named) {
     static const char *const words[] = {"'channels': is 1; must be 3", "makes 7 planes; must be 8",

@@ -114,8 +114,6 @@ static double error_of(const movie *f, const double *signal, int64_t t) {
     return sum / all;
 }
 
-/* ------------------------------------------------------------------ by hand ------------------- */
-
 typedef struct pair {
     double weight, factor[3];
     int64_t p, q;
@@ -271,8 +269,6 @@ TEST(rays_are_carried) {
         for (int64_t k = 0; k < window; k++) csrec_guides_destroy(frame[k].guides);
     }
 }
-
-/* ------------------------------------------------------------------ scenes -------------------- */
 
 /* Sums over frames of a film of errors with the rays of other frames, and without. */
 static void compare_errors(const scene *s, bool network, double sums[2], double *worst) {

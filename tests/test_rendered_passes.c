@@ -4,8 +4,6 @@
 #include "files/npz/npz.h"
 #include "rendered.h"
 
-/* ------------------------------------------------------------------ passes -------------------- */
-
 static double back(double z) {
     return (exp(3.0 * fmin(fmax(z, -0.01), 4.0)) - 1.0) / 20.0;
 }
@@ -146,8 +144,6 @@ TEST(a_turned_pass_is_a_pass_of_turned_samples) {
             expect_near((double)result[1][i], turned[i], 1e-4, "turned", i);
     }
 }
-
-/* ------------------------------------------------------------------ the training -------------- */
 
 /* NULL: the archive has no such array. */
 static float *read_floats(const csrec_npz *npz, const char *field, csrec_shape *shape) {

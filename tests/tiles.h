@@ -58,8 +58,6 @@ static inline void clear(picture *p) {
     free(p->signal);
 }
 
-/* ------------------------------------------------------------------ in slabs ------------------ */
-
 /* Samples in the order of their positions, by their first axis. */
 typedef struct source {
     const csrec_measurement *m;

@@ -119,8 +119,6 @@ static inline void expect_mistakes(const char *tool, const mistake *wrong, size_
     }
 }
 
-/* ------------------------------------------------------------------ inputs ------------------ */
-
 /* A smooth ramp with a step, different in every channel: 0 .. 1. */
 static inline double pattern_value(csrec_shape shape, int64_t flat, int64_t channel) {
     double sum = 0, inside = 1;

@@ -55,9 +55,8 @@ csrec_status csrec_cuda_conv2d_forward(const csrec_conv2d *c, const int64_t out[
                                        const csrec_cuda_conv2d_arrays *a, csrec_error *error) {
     csrec_conv conv = csrec_conv2d_geometry(c, out);
     csrec_cuda_conv_sum sum = phase_of(&conv, false, 0);
-    csrec_status status = csrec_cuda_conv_check(&sum, error);
-    return status ? status
-                  : csrec_cuda_conv_multiply(&sum, a->W, a->X, a->B, a->Y, a->scratch, error);
+    CSREC_TRY(csrec_cuda_conv_check(&sum, error));
+    return csrec_cuda_conv_multiply(&sum, a->W, a->X, a->B, a->Y, a->scratch, error);
 }
 
 static csrec_status weights_gradient(const csrec_conv *conv, const csrec_cuda_conv2d_arrays *a,
@@ -80,18 +79,16 @@ static csrec_status weights_gradient(const csrec_conv *conv, const csrec_cuda_co
 csrec_status csrec_cuda_conv2d_backward(const csrec_conv2d *c, const int64_t out[2],
                                         const csrec_cuda_conv2d_arrays *a, csrec_error *error) {
     csrec_conv conv = csrec_conv2d_geometry(c, out);
-    csrec_status status = CSREC_OK;
-    for (int64_t p = 0; a->dX && p < csrec_conv_phases(&conv, true) && !status; p++) {
+    for (int64_t p = 0; a->dX && p < csrec_conv_phases(&conv, true); p++) {
         csrec_cuda_conv_sum sum = phase_of(&conv, true, p);
-        status = csrec_cuda_conv_check(&sum, error);
-        if (!status)
-            status = csrec_cuda_conv_multiply(&sum, a->W, a->dY, NULL, a->dX, a->scratch, error);
+        CSREC_TRY(csrec_cuda_conv_check(&sum, error));
+        CSREC_TRY(csrec_cuda_conv_multiply(&sum, a->W, a->dY, NULL, a->dX, a->scratch, error));
     }
-    if (a->dW && !status) status = weights_gradient(&conv, a, error);
-    if (a->dB && !status)
-        status = csrec_cuda_conv_bias(conv.batch, conv.channels_out, out[0] * out[1], a->dY, a->dB,
-                                      a->scratch, error);
-    return status;
+    if (a->dW) CSREC_TRY(weights_gradient(&conv, a, error));
+    if (a->dB)
+        CSREC_TRY(csrec_cuda_conv_bias(conv.batch, conv.channels_out, out[0] * out[1], a->dY, a->dB,
+                                       a->scratch, error));
+    return CSREC_OK;
 }
 
 /* A part of the batch, and what it needs on the device. */

@@ -235,11 +235,9 @@ csrec_status csrec_cuda_conv_gradient(const csrec_cuda_conv_sum *sum, bool fast,
     const plan p = plan_for(sum, (char *)scratch);
     if (p.count == 0 || p.stages == 0) return CSREC_OK;
     if (p.windows) return csrec_conv_window_correlate(sum, fast, in, out, dw, p.parts, error);
-    csrec_status status = csrec_conv_list_taps(sum, p.padded, p.taps, error);
-    if (!status)
-        status =
-            fast ? launch<true>(sum, &p, in, out, error) : launch<false>(sum, &p, in, out, error);
-    if (status) return status;
+    CSREC_TRY(csrec_conv_list_taps(sum, p.padded, p.taps, error));
+    CSREC_TRY(fast ? launch<true>(sum, &p, in, out, error)
+                   : launch<false>(sum, &p, in, out, error));
     return CSREC_CUDA_EACH(add_parts, sum->rows * p.count, 128, error, sum->rows, sum->row_step,
                            p.count, (int)p.across, (int)p.splits, p.tiles, p.taps, p.parts, dw);
 }

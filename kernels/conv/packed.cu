@@ -75,8 +75,6 @@ csrec_status csrec_cuda_conv_packed_multiply(const csrec_cuda_conv_sum *sum, boo
     float *sums = (float *)scratch;
     if (k.number == 1)
         return csrec_conv_window_multiply(sum, fast, span_of(sum), packed, in, finish, out, error);
-    csrec_status status =
-        csrec_conv_window_multiply(sum, fast, span_of(sum), packed, in, &none, sums, error);
-    if (status) return status;
+    CSREC_TRY(csrec_conv_window_multiply(sum, fast, span_of(sum), packed, in, &none, sums, error));
     return CSREC_CUDA_EACH(add_parts, k.count, 256, error, k, sums, *finish, out);
 }

@@ -275,9 +275,8 @@ static csrec_status start_rounds(speculate_job *job, csrec_error *error) {
 
 csrec_status csrec_speculate_launch(speculate_job *job, bool one_sided, csrec_error *error) {
     csrec_cuda_size size;
-    csrec_status status = csrec_cuda_measure(&size, error);
-    if (!status) status = start_rounds(job, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_measure(&size, error));
+    CSREC_TRY(start_rounds(job, error));
     int blocks = size.multiprocessors < MOST_BLOCKS ? size.multiprocessors : MOST_BLOCKS;
     job->blocks.blocks = blocks;
     void *arguments[] = {job};

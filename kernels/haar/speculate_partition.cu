@@ -61,15 +61,14 @@ csrec_status csrec_speculate_parts(csrec_speculate_state *s, int32_t most, specu
     job->rules = s->rules;
     job->totals = s->totals;
     job->link = s->link;
-    csrec_status status =
-        CSREC_CUDA_EACH(mark_tops, n + 2, BUILD_THREADS, error, n, job->tree.size, most, s->prefix);
-    if (!status) status = csrec_speculate_sums(s, error);
+    CSREC_TRY(CSREC_CUDA_EACH(mark_tops, n + 2, BUILD_THREADS, error, n, job->tree.size, most,
+                              s->prefix));
+    CSREC_TRY(csrec_speculate_sums(s, error));
     long long tops = 0;
-    if (!status) status = csrec_cuda_copy(&tops, s->prefix + n, sizeof tops, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_copy(&tops, s->prefix + n, sizeof tops, error));
     job->parts.tops = (int32_t)tops;
     job->parts.subtrees = (int32_t)tops + 1;
-    status = csrec_cuda_lay(memory, "the subtrees of the pursuit", error, [&] {
+    csrec_status status = csrec_cuda_lay(memory, "the subtrees of the pursuit", error, [&] {
         lay_out_parts(memory, job);
         lay_out_round(memory, job);
     });

@@ -105,9 +105,8 @@ static void lay_out(csrec_speculate_state *s, tree_build *b) {
 
 static csrec_status sum_samples(csrec_speculate_state *s, csrec_error *error) {
     int64_t n = s->problem->n;
-    csrec_status status =
-        CSREC_CUDA_EACH(to_units, n + 2, THREADS, error, n, s->y, s->rules.units, s->prefix);
-    return status ? status : csrec_speculate_sums(s, error);
+    CSREC_TRY(CSREC_CUDA_EACH(to_units, n + 2, THREADS, error, n, s->y, s->rules.units, s->prefix));
+    return csrec_speculate_sums(s, error);
 }
 
 /* Of the samples and the stopping rules, on the host. */

@@ -76,38 +76,35 @@ static csrec_status find_items(csrec_tree_build *b, void *scratch, size_t bytes,
                                csrec_error *error) {
     int64_t n = b->n;
     const size_t words = (size_t)(n + 1) * sizeof *b->sums;
-    csrec_status status = csrec_cuda_clear(b->mask, (size_t)(n + 1) * 8, stream, error);
-    if (!status) status = run<build_gap>(*b, n - 1, "gaps", stream, error);
-    if (!status) status = run<build_count_starts>(*b, n + 1, "starts", stream, error);
-    if (!status)
-        status = csrec_shim_sums_u32(b->starts, b->starts, n + 1, scratch, bytes, stream, error);
-    if (!status && b->one_sided) status = csrec_cuda_clear(b->sums, words, stream, error);
-    if (!status && b->one_sided) status = csrec_cuda_clear(b->leaves, words, stream, error);
-    if (!status) status = run<build_place>(*b, n - 1, "nodes", stream, error);
+    CSREC_TRY(csrec_cuda_clear(b->mask, (size_t)(n + 1) * 8, stream, error));
+    CSREC_TRY(run<build_gap>(*b, n - 1, "gaps", stream, error));
+    CSREC_TRY(run<build_count_starts>(*b, n + 1, "starts", stream, error));
+    CSREC_TRY(csrec_shim_sums_u32(b->starts, b->starts, n + 1, scratch, bytes, stream, error));
+    if (b->one_sided) CSREC_TRY(csrec_cuda_clear(b->sums, words, stream, error));
+    if (b->one_sided) CSREC_TRY(csrec_cuda_clear(b->leaves, words, stream, error));
+    CSREC_TRY(run<build_place>(*b, n - 1, "nodes", stream, error));
     b->items = n - 1;
-    if (!status && b->one_sided) status = count_edges(b, scratch, bytes, stream, error);
-    if (!status) status = run<build_node_items>(*b, n - 1, "node items", stream, error);
-    if (!status && b->one_sided) status = run<build_leaf_item>(*b, n, "leaf items", stream, error);
-    return status;
+    if (b->one_sided) CSREC_TRY(count_edges(b, scratch, bytes, stream, error));
+    CSREC_TRY(run<build_node_items>(*b, n - 1, "node items", stream, error));
+    if (b->one_sided) CSREC_TRY(run<build_leaf_item>(*b, n, "leaf items", stream, error));
+    return CSREC_OK;
 }
 
 static csrec_status find_units(csrec_tree_build *b, void *scratch, size_t bytes, void *stream,
                                csrec_cuda_tree *tree, csrec_error *error) {
-    csrec_status status = csrec_cuda_clear(b->depth_max, 4, stream, error);
-    if (!status) status = run<build_mark_unit>(*b, b->items + 1, "units", stream, error);
-    if (!status)
-        status =
-            csrec_shim_sums_u64(b->units, b->units, b->items + 1, scratch, bytes, stream, error);
-    if (!status) status = run<build_find_depth>(*b, b->items, "depths", stream, error);
+    CSREC_TRY(csrec_cuda_clear(b->depth_max, 4, stream, error));
+    CSREC_TRY(run<build_mark_unit>(*b, b->items + 1, "units", stream, error));
+    CSREC_TRY(csrec_shim_sums_u64(b->units, b->units, b->items + 1, scratch, bytes, stream, error));
+    CSREC_TRY(run<build_find_depth>(*b, b->items, "depths", stream, error));
     uint64_t units = 0;
     uint32_t depth = 0;
-    if (!status) status = csrec_cuda_download(&units, b->units + b->items, 8, stream, error);
-    if (!status) status = csrec_cuda_download(&depth, b->depth_max, 4, stream, error);
+    CSREC_TRY(csrec_cuda_download(&units, b->units + b->items, 8, stream, error));
+    CSREC_TRY(csrec_cuda_download(&depth, b->depth_max, 4, stream, error));
     tree->items = (int32_t)b->items;
     tree->tops = (int32_t)(uint32_t)units;
     tree->buckets = (int32_t)(units >> 32);
     tree->stride = ((int32_t)depth + CSREC_UNIT_HEAD + 7) / 8 * 8;
-    return status;
+    return CSREC_OK;
 }
 
 /* Copies of what outlives the scratch. */
@@ -146,13 +143,12 @@ static csrec_status order_by_height(csrec_tree_build *b, int64_t tops, void *scr
     b->tops = tops;
     b->height_keys = b->shape;
     b->top_number = b->first;
-    csrec_status status = run<build_height_key>(*b, tops, "height keys", stream, error);
-    if (!status && tops > 0)
-        status = csrec_shim_sort(scratch, &bytes, tops, 8, b->height_keys, sorted, b->top_number,
-                                 b->by_height, error);
+    CSREC_TRY(run<build_height_key>(*b, tops, "height keys", stream, error));
+    if (tops > 0)
+        CSREC_TRY(csrec_shim_sort(scratch, &bytes, tops, 8, b->height_keys, sorted, b->top_number,
+                                  b->by_height, error));
     b->height_keys = sorted;
-    return status ? status
-                  : run<build_height_begin>(*b, CSREC_CUDA_HEIGHTS + 1, "heights", stream, error);
+    return run<build_height_begin>(*b, CSREC_CUDA_HEIGHTS + 1, "heights", stream, error);
 }
 
 static csrec_status fill(csrec_tree_build *b, csrec_cuda_tree *tree, void *scratch, size_t bytes,

@@ -317,11 +317,10 @@ template <int STAGES>
 static csrec_status multiply_staged(const csrec_cuda_covariance *c, int64_t slices, int64_t slice,
                                     int64_t steps, const uint4 *packed, csrec_error *error) {
     const int shared = STAGES * STAGE;
-    csrec_status status =
+    CSREC_TRY(
         csrec_cuda_check(cudaFuncSetAttribute(multiply_tiles<STAGES>,
                                               cudaFuncAttributeMaxDynamicSharedMemorySize, shared),
-                         "multiply_tiles", error);
-    if (status) return status;
+                         "multiply_tiles", error));
     multiply_tiles<STAGES><<<(unsigned)(slices * c->tiles), THREADS, shared>>>(
         c->tiles, c->blocks, slice, steps, packed, c->partial);
     return csrec_cuda_launched("multiply_tiles", error);
@@ -347,35 +346,33 @@ static csrec_status add_packed(const csrec_cuda_covariance *c, int64_t rows, int
                                csrec_error *error) {
     const int64_t steps = (rows + ROWS - 1) / ROWS, per_slice = slice / ROWS;
     const int64_t all = (steps + per_slice - 1) / per_slice;
-    csrec_status status = CSREC_OK;
-    for (int64_t s = 0; s < all && !status; s += c->slices) {
+    for (int64_t s = 0; s < all; s += c->slices) {
         const int64_t slices = all - s < c->slices ? all - s : c->slices;
         const unsigned short *from = c->packed + s * per_slice * c->blocks * (OPERAND / 2);
         CSREC_TRY(multiply(c, slices, per_slice, steps - s * per_slice, from, error));
         const unsigned parts = (unsigned)c->tiles * (TILE / (ACROSS * ACROSS));
-        status = CSREC_CUDA_RUN(add_slices, parts, dim3(ACROSS, DOWN), error, c->n, c->tiles,
-                                slices, c->partial, c->unscale, c->C);
+        CSREC_TRY(CSREC_CUDA_RUN(add_slices, parts, dim3(ACROSS, DOWN), error, c->n, c->tiles,
+                                 slices, c->partial, c->unscale, c->C));
     }
-    return status;
+    return CSREC_OK;
 }
 
 csrec_status csrec_cuda_covariance_add(csrec_cuda_covariance *c, int64_t m, const float *X,
                                        const double *weights, const double *mean, const float *peak,
                                        csrec_error *error) {
     const int64_t slice = slice_rows(c->n, m);
-    csrec_status status =
-        CSREC_CUDA_EACH(choose_scales, c->n, 128, error, c->n, peak, c->scale, c->unscale);
+    CSREC_TRY(CSREC_CUDA_EACH(choose_scales, c->n, 128, error, c->n, peak, c->scale, c->unscale));
     const int64_t whole = c->rows >= slice ? c->rows / slice * slice : c->rows;
-    for (int64_t i = 0; i < m && !status; i += whole) {
+    for (int64_t i = 0; i < m; i += whole) {
         const int64_t rows = m - i < whole ? m - i : whole;
         const unsigned blocks = csrec_cuda_blocks(rows, ROWS) * (unsigned)c->blocks;
         auto pack = weights ? pack_rows<true> : pack_rows<false>;
         pack<<<blocks, THREADS>>>(c->n, (unsigned)c->blocks, rows, X + i * c->n,
                                   weights ? weights + i : NULL, mean, c->scale, (uint4 *)c->packed);
-        status = csrec_cuda_launched("pack_rows", error);
-        if (!status) status = add_packed(c, rows, slice, error);
+        CSREC_TRY(csrec_cuda_launched("pack_rows", error));
+        CSREC_TRY(add_packed(c, rows, slice, error));
     }
-    return status;
+    return CSREC_OK;
 }
 
 csrec_status csrec_cuda_covariance_divide(csrec_cuda_covariance *c, double weight,

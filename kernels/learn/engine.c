@@ -63,10 +63,9 @@ static csrec_status weigh(rows *r, csrec_error *error) {
 
 static csrec_status start(rows *r, const csrec_context *context, bool covariance,
                           csrec_error *error) {
-    csrec_status status = csrec_cuda_enter(context, error);
-    if (!status) status = weigh(r, error);
-    if (!status) status = choose_chunk(r, covariance, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_enter(context, error));
+    CSREC_TRY(weigh(r, error));
+    CSREC_TRY(choose_chunk(r, covariance, error));
     lay_out(r);
     CSREC_TRY(csrec_cuda_block_create(&r->memory, "a chunk of rows", error));
     lay_out(r);
@@ -95,15 +94,13 @@ typedef csrec_status (*pass_fn)(csrec_cuda_statistics *statistics, int64_t m, co
                                 const double *weights, csrec_error *error);
 
 static csrec_status pass(rows *r, pass_fn add, csrec_error *error) {
-    csrec_status status = CSREC_OK;
-    for (int64_t i = 0; i < r->m && !status; i += r->chunk) {
+    for (int64_t i = 0; i < r->m; i += r->chunk) {
         int64_t count = r->m - i < r->chunk ? r->m - i : r->chunk;
-        status = send(r, i, count, error);
-        if (!status)
-            status =
-                add(r->statistics, count, r->chunk_X, r->weights ? r->chunk_weights : NULL, error);
+        CSREC_TRY(send(r, i, count, error));
+        CSREC_TRY(
+            add(r->statistics, count, r->chunk_X, r->weights ? r->chunk_weights : NULL, error));
     }
-    return status;
+    return CSREC_OK;
 }
 
 static csrec_status find_mean(rows *r, csrec_error *error) {
@@ -199,12 +196,11 @@ static csrec_status take_piece(void *context, int64_t first, int64_t count, cons
                                csrec_error *error) {
     stream *s = context;
     (void)first;
-    csrec_status status = s->waiting + count > s->room ? add_waiting(s, error) : CSREC_OK;
-    if (!status)
-        status = csrec_cuda_pipe_send(&s->pipe, s->X + s->waiting * s->n, X,
-                                      (size_t)(count * s->n) * sizeof *X, error);
+    CSREC_TRY(s->waiting + count > s->room ? add_waiting(s, error) : CSREC_OK);
+    CSREC_TRY(csrec_cuda_pipe_send(&s->pipe, s->X + s->waiting * s->n, X,
+                                   (size_t)(count * s->n) * sizeof *X, error));
     s->waiting += count;
-    return status;
+    return CSREC_OK;
 }
 
 static csrec_status pass_over(stream *s, const csrec_data *data, csrec_data_pass *pass,
@@ -258,12 +254,11 @@ static csrec_status stream_data(const csrec_context *context, const csrec_data *
     csrec_data_pass pass = {
         .progress = progress, .context = caller, .take = take_piece, .taker = &s};
     (void)threads;
-    csrec_status status = csrec_data_check(data, error);
-    if (!status) status = csrec_cuda_enter(context, error);
-    if (status) return status;
+    CSREC_TRY(csrec_data_check(data, error));
+    CSREC_TRY(csrec_cuda_enter(context, error));
     if (!stopped) stopped = &own;
     *stopped = false;
-    status = start_stream(&s, data, csrec_data_piece(data), error);
+    csrec_status status = start_stream(&s, data, csrec_data_piece(data), error);
     if (!status) status = run_stream(&s, data, &pass, mean, C, stopped, error);
     csrec_cuda_statistics_destroy(s.statistics);
     csrec_cuda_pipe_destroy(&s.pipe);

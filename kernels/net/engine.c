@@ -48,10 +48,9 @@ static void drop(float *memory) {
 static csrec_status cuda_allocate(void *state, int64_t floats, float **memory, csrec_error *error) {
     const cuda *c = state;
     float *made = NULL;
-    csrec_status status = csrec_cuda_enter(&c->context, error);
-    if (!status) status = take((size_t)floats * sizeof *made, &made, error);
-    if (status) return status;
-    status = csrec_cuda_clear(made, (size_t)floats * sizeof *made, NULL, error);
+    CSREC_TRY(csrec_cuda_enter(&c->context, error));
+    CSREC_TRY(take((size_t)floats * sizeof *made, &made, error));
+    csrec_status status = csrec_cuda_clear(made, (size_t)floats * sizeof *made, NULL, error);
     return CSREC_SETTLE(status, drop(made), *memory = made);
 }
 
@@ -256,11 +255,10 @@ static csrec_status pack_side(cuda *c, int layer, bool adjoint, csrec_error *err
     const csrec_net_extent any = {1, 2, 2}; /* packed weights fit all extents */
     const csrec_cuda_conv_sum sum = layer_sum(&c->nodes[layer], adjoint, &any);
     float **packed = &c->packed[layer].side[adjoint];
-    csrec_status status = csrec_cuda_conv_check(&sum, error);
-    if (!status && !*packed)
-        status = take((size_t)csrec_cuda_conv_packed_floats(&sum, c->fast) * sizeof **packed,
-                      packed, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_conv_check(&sum, error));
+    if (!*packed)
+        CSREC_TRY(take((size_t)csrec_cuda_conv_packed_floats(&sum, c->fast) * sizeof **packed,
+                       packed, error));
     return csrec_cuda_conv_pack(&sum, c->fast, c->weights + c->nodes[layer].weight, *packed, error);
 }
 
@@ -331,10 +329,8 @@ static csrec_status cuda_update(void *state, int64_t count, const csrec_net_upda
         .shrink = (float)(1.0 - u->adam.rate * u->adam.decay),
         .change = (float)(1.0 - u->keep),
     };
-    csrec_status status = csrec_cuda_enter(&c->context, error);
-    return status ? status
-                  : csrec_cuda_net_step(count, &factors, gradient, weights, first, second, mean,
-                                        error);
+    CSREC_TRY(csrec_cuda_enter(&c->context, error));
+    return csrec_cuda_net_step(count, &factors, gradient, weights, first, second, mean, error);
 }
 
 const csrec_net_engine csrec_net_cuda = {.create = cuda_create,

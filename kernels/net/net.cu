@@ -54,14 +54,13 @@ __global__ void __launch_bounds__(THREADS)
 csrec_status csrec_cuda_net_put(int64_t planes, int64_t height, int64_t width, const float *host,
                                 int64_t line, int64_t plane, float *array, csrec_error *error) {
     const size_t size = sizeof *array;
-    csrec_status status = CSREC_OK;
-    for (int64_t k = 0; k < planes && !status; k++)
-        status = csrec_cuda_check(cudaMemcpy2D(array + k * height * width, (size_t)width * size,
-                                               host + k * plane, (size_t)line * size,
-                                               (size_t)width * size, (size_t)height,
-                                               cudaMemcpyHostToDevice),
-                                  "copy", error);
-    return status;
+    for (int64_t k = 0; k < planes; k++)
+        CSREC_TRY(csrec_cuda_check(cudaMemcpy2D(array + k * height * width, (size_t)width * size,
+                                                host + k * plane, (size_t)line * size,
+                                                (size_t)width * size, (size_t)height,
+                                                cudaMemcpyHostToDevice),
+                                   "copy", error));
+    return CSREC_OK;
 }
 
 size_t csrec_cuda_net_energy_room(void) {

@@ -102,19 +102,18 @@ static __global__ void take_roots(int64_t n, double *norms) {
  * have the matrix 1. */
 static csrec_status transform(const frame *f, bool transposed, bool squared, double *from,
                               double *to, double **result, csrec_error *error) {
-    csrec_status status = CSREC_OK;
     int inner = (int)f->size;
-    for (int a = 0; a < 3 && !status; a++) {
+    for (int a = 0; a < 3; a++) {
         inner /= f->a[a].edge;
         if (f->a[a].edge == 1) continue;
-        status = CSREC_CUDA_EACH(apply, f->n, THREADS, error, f->n, f->a[a].cosine, transposed,
-                                 squared, f->a[a].edge, inner, from, to);
+        CSREC_TRY(CSREC_CUDA_EACH(apply, f->n, THREADS, error, f->n, f->a[a].cosine, transposed,
+                                  squared, f->a[a].edge, inner, from, to));
         double *held = from;
         from = to;
         to = held;
     }
     *result = from;
-    return status;
+    return CSREC_OK;
 }
 
 /* Starts in the buffer for which the number of passes, even or odd, ends in x. */
@@ -136,9 +135,8 @@ static csrec_status synthesize(dct_operator *own, double *x, double *signal, csr
 static csrec_status adjoint(dct_operator *own, const double *y, double *x, csrec_error *error) {
     CSREC_TRY(y ? csrec_cuda_samples_scatter(&own->samples, y, own->signal, error)
                 : csrec_cuda_samples_scatter(&own->samples, NULL, own->signal, error));
-    csrec_status status =
-        CSREC_CUDA_EACH(weigh, own->f.entries, THREADS, error, own->f, !y, own->signal);
-    return status ? status : analyze(own, !y, own->signal, x, error);
+    CSREC_TRY(CSREC_CUDA_EACH(weigh, own->f.entries, THREADS, error, own->f, !y, own->signal));
+    return analyze(own, !y, own->signal, x, error);
 }
 
 static csrec_status norms(dct_operator *own, double *x, csrec_error *error) {

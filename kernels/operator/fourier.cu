@@ -151,57 +151,51 @@ static csrec_status adjoint_coil(fourier_operator *own, int64_t c, const double 
         if (status) return status;
         return csrec_cuda_nufft_execute(own->sums, true, own->grid, own->values, error);
     }
-    csrec_status status =
-        csrec_cuda_clear(own->grid, 2 * (size_t)own->entries * sizeof *own->grid, NULL, error);
-    if (!status)
-        status = CSREC_CUDA_EACH(put, own->m, THREADS, error, own->m, own->n_coils, c, own->index,
-                                 own->factors, y, own->grid);
-    return status ? status : transform(own, CUFFT_INVERSE, error);
+    CSREC_TRY(
+        csrec_cuda_clear(own->grid, 2 * (size_t)own->entries * sizeof *own->grid, NULL, error));
+    CSREC_TRY(CSREC_CUDA_EACH(put, own->m, THREADS, error, own->m, own->n_coils, c, own->index,
+                              own->factors, y, own->grid));
+    return transform(own, CUFFT_INVERSE, error);
 }
 
 static csrec_status adjoint(fourier_operator *own, const double *y, double *x, csrec_error *error) {
-    csrec_status status = csrec_cuda_clear(x, (size_t)own->op.n * sizeof *x, NULL, error);
-    for (int64_t c = 0; c < own->n_coils && !status; c++) {
-        status = adjoint_coil(own, c, y, error);
-        if (!status)
-            status = CSREC_CUDA_EACH(add_weighed, own->entries, THREADS, error, own->entries,
-                                     coil(own, c), own->complex_x, own->grid, x);
+    CSREC_TRY(csrec_cuda_clear(x, (size_t)own->op.n * sizeof *x, NULL, error));
+    for (int64_t c = 0; c < own->n_coils; c++) {
+        CSREC_TRY(adjoint_coil(own, c, y, error));
+        CSREC_TRY(CSREC_CUDA_EACH(add_weighed, own->entries, THREADS, error, own->entries,
+                                  coil(own, c), own->complex_x, own->grid, x));
     }
-    return status;
+    return CSREC_OK;
 }
 
 /* sum += the part of T s_c x. */
 static csrec_status square_part(fourier_operator *own, int64_t c, int part, const double *x,
                                 csrec_error *error) {
     const int64_t n = own->entries;
-    csrec_status status =
-        CSREC_CUDA_EACH(weigh, n, THREADS, error, n, coil(own, c), own->complex_x, x, own->grid);
-    if (!status)
-        status = CSREC_CUDA_EACH(turn_part, n, THREADS, error, n, own->shape, part, 1.0, false,
-                                 own->grid, own->grid);
-    if (!status) status = transform(own, CUFFT_FORWARD, error);
-    if (!status)
-        status =
-            CSREC_CUDA_EACH(scale, 2 * n, THREADS, error, 2 * n, own->kernel + part * n, own->grid);
-    if (!status) status = transform(own, CUFFT_INVERSE, error);
-    if (status) return status;
+    CSREC_TRY(
+        CSREC_CUDA_EACH(weigh, n, THREADS, error, n, coil(own, c), own->complex_x, x, own->grid));
+    CSREC_TRY(CSREC_CUDA_EACH(turn_part, n, THREADS, error, n, own->shape, part, 1.0, false,
+                              own->grid, own->grid));
+    CSREC_TRY(transform(own, CUFFT_FORWARD, error));
+    CSREC_TRY(
+        CSREC_CUDA_EACH(scale, 2 * n, THREADS, error, 2 * n, own->kernel + part * n, own->grid));
+    CSREC_TRY(transform(own, CUFFT_INVERSE, error));
     return CSREC_CUDA_EACH(turn_part, n, THREADS, error, n, own->shape, part, -1.0, true, own->grid,
                            own->sum);
 }
 
 /* z = sum_c conj(s_c) T s_c x, as on the CPU. */
 static csrec_status square(fourier_operator *own, const double *x, double *z, csrec_error *error) {
-    csrec_status status = csrec_cuda_clear(z, (size_t)own->op.n * sizeof *z, NULL, error);
-    for (int64_t c = 0; c < own->n_coils && !status; c++) {
-        status =
-            csrec_cuda_clear(own->sum, 2 * (size_t)own->entries * sizeof *own->sum, NULL, error);
-        for (int part = 0; part < 1 << own->shape.dims && !status; part++)
-            status = square_part(own, c, part, x, error);
-        if (!status)
-            status = CSREC_CUDA_EACH(add_weighed, own->entries, THREADS, error, own->entries,
-                                     coil(own, c), own->complex_x, own->sum, z);
+    CSREC_TRY(csrec_cuda_clear(z, (size_t)own->op.n * sizeof *z, NULL, error));
+    for (int64_t c = 0; c < own->n_coils; c++) {
+        CSREC_TRY(
+            csrec_cuda_clear(own->sum, 2 * (size_t)own->entries * sizeof *own->sum, NULL, error));
+        for (int part = 0; part < 1 << own->shape.dims; part++)
+            CSREC_TRY(square_part(own, c, part, x, error));
+        CSREC_TRY(CSREC_CUDA_EACH(add_weighed, own->entries, THREADS, error, own->entries,
+                                  coil(own, c), own->complex_x, own->sum, z));
     }
-    return status;
+    return CSREC_OK;
 }
 
 static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
@@ -290,11 +284,9 @@ csrec_status csrec_cuda_operator_fourier(const csrec_fourier *f, csrec_cuda_oper
     own.op = csrec_cuda_operator_of(2 * f->m * f->n_coils,
                                     f->complex_x ? 2 * f->entries : f->entries, lay_out, queue);
     own.op.destroy = destroy;
-    csrec_status status =
-        csrec_cuda_operator_open(&own.op, sizeof own, "operator fourier", made, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_operator_open(&own.op, sizeof own, "operator fourier", made, error));
     fourier_operator *kept = (fourier_operator *)*made;
-    status = plan(kept, error);
+    csrec_status status = plan(kept, error);
     if (!status && own.any && CSREC_CUDA_NUFFT)
         status = csrec_cuda_nufft_create(&f->shape, f->m, f->k, CSREC_NUFFT_PRECISION, &kept->sums,
                                          error);

@@ -79,26 +79,24 @@ static unsigned height_blocks(const csrec_cuda_haar *t, int height) {
 
 static csrec_status adjoint(haar_operator *own, const double *y, double *x, csrec_error *error) {
     const csrec_cuda_haar *t = &own->tree;
-    csrec_status status = csrec_cuda_copy(own->at + t->nodes, y, (size_t)t->m * sizeof *y, error);
-    for (int h = 0; h < own->top && !status; h++)
-        status = CSREC_CUDA_RUN(sum_height, height_blocks(t, h), THREADS, error, *t, h, own->at);
-    if (!status && own->top < t->heights)
-        status = CSREC_CUDA_RUN(sum_top, 1, ALONE, error, *t, own->top, own->at);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_copy(own->at + t->nodes, y, (size_t)t->m * sizeof *y, error));
+    for (int h = 0; h < own->top; h++)
+        CSREC_TRY(CSREC_CUDA_RUN(sum_height, height_blocks(t, h), THREADS, error, *t, h, own->at));
+    if (own->top < t->heights)
+        CSREC_TRY(CSREC_CUDA_RUN(sum_top, 1, ALONE, error, *t, own->top, own->at));
     return CSREC_CUDA_EACH(list_products, t->n, THREADS, error, *t, own->at, x);
 }
 
 static csrec_status forward(haar_operator *own, const double *x, double *y, csrec_error *error) {
     const csrec_cuda_haar *t = &own->tree;
-    csrec_status status = CSREC_CUDA_RUN(start_values, 1, 1, error, *t, x, own->at);
-    if (!status && own->top < t->heights)
-        status = CSREC_CUDA_RUN(pass_top, 1, ALONE, error, *t, own->top, x, own->at);
-    for (int h = own->top - 1; h >= 0 && !status; h--) {
-        status =
-            CSREC_CUDA_RUN(pass_height, height_blocks(t, h), THREADS, error, *t, h, x, own->at);
+    CSREC_TRY(CSREC_CUDA_RUN(start_values, 1, 1, error, *t, x, own->at));
+    if (own->top < t->heights)
+        CSREC_TRY(CSREC_CUDA_RUN(pass_top, 1, ALONE, error, *t, own->top, x, own->at));
+    for (int h = own->top - 1; h >= 0; h--) {
+        CSREC_TRY(
+            CSREC_CUDA_RUN(pass_height, height_blocks(t, h), THREADS, error, *t, h, x, own->at));
     }
-    return status ? status
-                  : csrec_cuda_copy(y, own->at + t->nodes, (size_t)t->m * sizeof *y, error);
+    return csrec_cuda_copy(y, own->at + t->nodes, (size_t)t->m * sizeof *y, error);
 }
 
 static __global__ void fill_ones(int64_t n, double *x) {

@@ -56,14 +56,13 @@ static __global__ void transform_rows(int rows, int64_t stride, double *x) {
 
 static csrec_status transform(int64_t n, double *x, csrec_error *error) {
     const int block = n < BLOCK ? (int)n : (int)BLOCK;
-    csrec_status status =
-        CSREC_CUDA_RUN(transform_blocks, (unsigned)(n / block), THREADS, error, block, x);
-    for (int64_t stride = block, rows; stride < n && !status; stride *= rows) {
+    CSREC_TRY(CSREC_CUDA_RUN(transform_blocks, (unsigned)(n / block), THREADS, error, block, x));
+    for (int64_t stride = block, rows; stride < n; stride *= rows) {
         rows = n / stride < (int64_t)ROWS ? n / stride : (int64_t)ROWS;
-        status = CSREC_CUDA_RUN(transform_rows, (unsigned)(n / rows / COLUMNS), THREADS, error,
-                                (int)rows, stride, x);
+        CSREC_TRY(CSREC_CUDA_RUN(transform_rows, (unsigned)(n / rows / COLUMNS), THREADS, error,
+                                 (int)rows, stride, x));
     }
-    return status;
+    return CSREC_OK;
 }
 
 static __global__ void put(int64_t n, const int32_t *place, const double *x, double *grid) {
@@ -84,11 +83,9 @@ static __global__ void fill(int64_t n, double value, double *x) {
 /* to = (H P from), or its transpose: from and to have these numbers of entries at these places. */
 static csrec_status product(hadamard_operator *own, int64_t n, const int32_t *at, const double *in,
                             int64_t m, const int32_t *to, double *out, csrec_error *error) {
-    csrec_status status =
-        csrec_cuda_clear(own->grid, (size_t)own->padded * sizeof *own->grid, NULL, error);
-    if (!status) status = CSREC_CUDA_EACH(put, n, THREADS, error, n, at, in, own->grid);
-    if (!status) status = transform(own->padded, own->grid, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_clear(own->grid, (size_t)own->padded * sizeof *own->grid, NULL, error));
+    CSREC_TRY(CSREC_CUDA_EACH(put, n, THREADS, error, n, at, in, own->grid));
+    CSREC_TRY(transform(own->padded, own->grid, error));
     return CSREC_CUDA_EACH(get, m, THREADS, error, m, to, own->grid, out);
 }
 

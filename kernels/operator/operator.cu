@@ -59,9 +59,7 @@ csrec_status csrec_cuda_samples_gather(const csrec_cuda_samples *samples, const 
 
 csrec_status csrec_cuda_samples_scatter(const csrec_cuda_samples *samples, const double *y,
                                         double *signal, csrec_error *error) {
-    csrec_status status =
-        csrec_cuda_clear(signal, (size_t)samples->entries * sizeof *signal, NULL, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_clear(signal, (size_t)samples->entries * sizeof *signal, NULL, error));
     return CSREC_CUDA_EACH(scatter, samples->m, THREADS, error, samples->m, samples->index, y,
                            signal);
 }

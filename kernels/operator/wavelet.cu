@@ -219,12 +219,11 @@ static volume volume_of(const csrec_wavelet *w, int level) {
 static csrec_status transform(wavelet_operator *own, lifting_kind kind, double *x,
                               csrec_error *error) {
     const csrec_wavelet *w = &own->w;
-    csrec_status status = CSREC_OK;
-    for (int k = 0; k < w->levels && !status; k++) {
+    for (int k = 0; k < w->levels; k++) {
         volume v = volume_of(w, kind == LIFTING_SYNTHESIZE ? w->levels - 1 - k : k);
-        status = lift_level(w->lifting, kind, &v, x, own->other, error);
+        CSREC_TRY(lift_level(w->lifting, kind, &v, x, own->other, error));
     }
-    return status;
+    return CSREC_OK;
 }
 
 /* ---- column norms, as operator/wavelet.c: the mask summed against the squared functions of each
@@ -303,10 +302,9 @@ struct norm_arrays {
 static csrec_status level_norms(const csrec_wavelet *w, int level, norm_arrays *n, double *norms,
                                 csrec_error *error) {
     const int64_t *r = w->region[level], *e = w->extent;
-    csrec_status status = sum_axis(w, 2, level, &n->f, e[0] * e[1], 1, n->mask, n->a, error);
-    if (!status) status = sum_axis(w, 1, level, &n->f, e[0], r[2], n->a, n->b, error);
-    if (!status) status = sum_axis(w, 0, level, &n->f, 1, r[1] * r[2], n->b, n->a, error);
-    if (status) return status;
+    CSREC_TRY(sum_axis(w, 2, level, &n->f, e[0] * e[1], 1, n->mask, n->a, error));
+    CSREC_TRY(sum_axis(w, 1, level, &n->f, e[0], r[2], n->a, n->b, error));
+    CSREC_TRY(sum_axis(w, 0, level, &n->f, 1, r[1] * r[2], n->b, n->a, error));
     return CSREC_CUDA_EACH(place_norms, r[0] * r[1] * r[2], THREADS, error, volume_of(w, level),
                            n->a, norms);
 }

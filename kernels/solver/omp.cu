@@ -202,9 +202,8 @@ static bool fits(const csrec_cuda_omp_plan *plan, const csrec_omp_part *job, boo
 
 static csrec_status queue_part(csrec_cuda_omp_plan *plan, int64_t count, csrec_error *error) {
     int64_t m = plan->m, n = plan->n;
-    csrec_status status =
-        CSREC_CUDA_RUN(scale_signals, (unsigned)count, OMP_THREADS, error, m, plan->y, plan->scale);
-    if (status) return status;
+    CSREC_TRY(CSREC_CUDA_RUN(scale_signals, (unsigned)count, OMP_THREADS, error, m, plan->y,
+                             plan->scale));
     CSREC_TRY(CSREC_CUDA_RUN(multiply, tiles_of(count, n), THREADS, error, count, n, m, plan->y,
                              plan->U, plan->a));
     plan->p.count = count;
@@ -227,36 +226,34 @@ static csrec_status receive_part(csrec_cuda_omp_plan *plan, int64_t at, int64_t 
                  {result->column + at * room, p->column, 4 * count * room},
                  {result->coefficient + at * room, p->coefficient, 8 * count * room},
                  {result->r ? result->r + at * p->m : NULL, p->r, 8 * count * p->m}};
-    csrec_status status = CSREC_OK;
-    for (size_t k = 0; k < sizeof parts / sizeof *parts && !status; k++)
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
         if (parts[k].to)
-            status = csrec_cuda_pipe_receive(&plan->pipe, parts[k].to, parts[k].from,
-                                             (size_t)parts[k].bytes, error);
-    return status;
+            CSREC_TRY(csrec_cuda_pipe_receive(&plan->pipe, parts[k].to, parts[k].from,
+                                              (size_t)parts[k].bytes, error));
+    return CSREC_OK;
 }
 
 csrec_status csrec_cuda_omp_run(csrec_cuda_operator *op, csrec_cuda_omp_plan **kept,
                                 const csrec_omp_part *job, const csrec_omp_result *result,
                                 csrec_error *error) {
-    csrec_status status = csrec_cuda_check(cudaSetDevice(op->device), "the device", error);
-    if (!status && !fits(*kept, job, result->r != NULL)) {
+    CSREC_TRY(csrec_cuda_check(cudaSetDevice(op->device), "the device", error));
+    if (!fits(*kept, job, result->r != NULL)) {
         csrec_cuda_omp_destroy(*kept);
         *kept = NULL;
-        status = make_plan(op, job, result->r != NULL, kept, error);
+        CSREC_TRY(make_plan(op, job, result->r != NULL, kept, error));
     }
-    if (status) return status;
     csrec_cuda_omp_plan *plan = *kept;
     double keep = (1.0 - job->stop->stagnation) * (1.0 - job->stop->stagnation);
     plan->p.epsilon = fmax(job->stop->epsilon, csrec_stop_rounding(job->stop, plan->m));
     plan->p.noise = job->stop->sigma * sqrt((double)plan->m);
     plan->p.min_coefficient = job->stop->min_coefficient;
     plan->p.keep = job->stop->stagnation > 0.0 ? keep : -1.0;
-    for (int64_t at = 0; at < job->count && !status; at += plan->most) {
+    for (int64_t at = 0; at < job->count; at += plan->most) {
         int64_t count = job->count - at < plan->most ? job->count - at : plan->most;
-        status = csrec_cuda_pipe_send(&plan->pipe, plan->y, job->y + at * plan->m,
-                                      (size_t)(count * plan->m) * sizeof(double), error);
-        if (!status) status = queue_part(plan, count, error);
-        if (!status) status = receive_part(plan, at, count, result, error);
+        CSREC_TRY(csrec_cuda_pipe_send(&plan->pipe, plan->y, job->y + at * plan->m,
+                                       (size_t)(count * plan->m) * sizeof(double), error));
+        CSREC_TRY(queue_part(plan, count, error));
+        CSREC_TRY(receive_part(plan, at, count, result, error));
     }
-    return status;
+    return CSREC_OK;
 }

@@ -132,8 +132,6 @@ bool csrec_eigen_all(int n, double *A, double *values, double *V, double *work) 
     return true;
 }
 
-/* ------------------------------------------------------------------ the largest, by LAPACK */
-
 /* Relatively robust representations: LAPACK Users' Guide, 3rd edition, section 2.4.4. The lengths
  * of the strings are hidden last arguments, as Fortran compilers pass them. */
 extern void dsyevr_(const char *jobz, const char *range, const char *uplo, const int *n, double *A,

@@ -56,10 +56,9 @@ static csrec_status post(csrec_comm *t, int to, head h, const void *data, size_t
 
 static csrec_status post_all(csrec_comm *t, head h, const void *data, size_t bytes,
                              csrec_error *error) {
-    csrec_status status = CSREC_OK;
-    for (int to = 0; to < t->calls.size && !status; to++)
-        if (to != t->calls.rank) status = post(t, to, h, data, bytes, error);
-    return status;
+    for (int to = 0; to < t->calls.size; to++)
+        if (to != t->calls.rank) CSREC_TRY(post(t, to, h, data, bytes, error));
+    return CSREC_OK;
 }
 
 /* Items for one claim: an eighth of equal shares of what is left, so that the last are small. */

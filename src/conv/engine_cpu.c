@@ -334,12 +334,10 @@ csrec_status csrec_conv2d_forward(const csrec_conv2d *conv, const float *X, cons
                             .workspace = workspace_memory,
                             .bytes = workspace_bytes};
     csrec_conv g;
-    csrec_status status = csrec_conv2d_check(conv, &g, error);
-    if (!status) status = check_weights(&g, W, weights, error);
-    if (!status && (!X || !Y))
-        status = csrec_fail(error, CSREC_ARGUMENT, "conv2d: %s is missing", X ? "Y" : "X");
-    if (status) return status;
-    status = run_job(&job, &g, error);
+    CSREC_TRY(csrec_conv2d_check(conv, &g, error));
+    CSREC_TRY(check_weights(&g, W, weights, error));
+    if (!X || !Y) return csrec_fail(error, CSREC_ARGUMENT, "conv2d: %s is missing", X ? "Y" : "X");
+    csrec_status status = run_job(&job, &g, error);
     int64_t outputs = g.batch * g.channels_out * g.out[1] * g.out[2];
     return status ? status : check_finite("Y", outputs, Y, error);
 }
@@ -359,10 +357,9 @@ csrec_status csrec_conv2d_backward(const csrec_conv2d *conv, const float *X, con
                             .workspace = workspace_memory,
                             .bytes = workspace_bytes};
     csrec_conv g;
-    csrec_status status = csrec_conv2d_check(conv, &g, error);
-    if (!status) status = check_backward(&g, X, W, weights, dY, dX, dW, error);
-    if (status) return status;
-    status = run_job(&job, &g, error);
+    CSREC_TRY(csrec_conv2d_check(conv, &g, error));
+    CSREC_TRY(check_backward(&g, X, W, weights, dY, dX, dW, error));
+    csrec_status status = run_job(&job, &g, error);
     int64_t inputs = g.batch * g.channels_in * g.size[1] * g.size[2];
     int64_t taps = g.channels_out * g.channels_in * g.kernel[1] * g.kernel[2];
     if (!status) status = check_finite("dX", inputs, dX, error);

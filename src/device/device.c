@@ -117,9 +117,7 @@ static csrec_status list_of(const char *name, csrec_device_list *list, csrec_err
 csrec_status csrec_backend_devices(const char *backend, int device[CSREC_DEVICES_MOST], int *n,
                                    csrec_error *error) {
     csrec_device_list list = {.n = 0};
-    csrec_status status =
-        csrec_device_automatic(backend) ? CSREC_OK : list_of(backend, &list, error);
-    if (status) return status;
+    CSREC_TRY(csrec_device_automatic(backend) ? CSREC_OK : list_of(backend, &list, error));
     memcpy(device, list.ordinal, (size_t)list.n * sizeof *device);
     *n = list.n;
     return CSREC_OK;

@@ -98,8 +98,6 @@ csrec_status csrec_kspace_take(csrec_input *input, const float *values, const ui
     return status;
 }
 
-/* ------------------------------------------------------------------ coils --------------------- */
-
 /* The numbers of an array as pairs, after its first `skip`; NULL: out of memory. */
 static double *pairs_of(const csrec_image *image, int64_t count) {
     double *made = malloc(2 * (size_t)count * sizeof *made);
@@ -173,8 +171,6 @@ static csrec_status estimate(csrec_input *input, bool maps, csrec_measurement *m
     }
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ noise --------------------- */
 
 static bool is_hermitian(int64_t n, const double *C) {
     bool is = true;

@@ -295,12 +295,10 @@ static csrec_status look_ahead(csrec_input *input, const csrec_format_row *row,
     bool transparent;
     csrec_measurement m;
     if (!row->peek) return CSREC_OK;
-    csrec_status status = csrec_format_peek(input, seen, &transparent, error);
-    if (!status) status = csrec_image_arrange(seen, options, input->name, NULL, error);
-    if (!status)
-        status = csrec_image_split(seen, options->channels_last, input->name, &m.shape, &m.channels,
-                                   error);
-    if (status) return status;
+    CSREC_TRY(csrec_format_peek(input, seen, &transparent, error));
+    CSREC_TRY(csrec_image_arrange(seen, options, input->name, NULL, error));
+    CSREC_TRY(
+        csrec_image_split(seen, options->channels_last, input->name, &m.shape, &m.channels, error));
     if (options->mask) return read_mask(options, true, &m.shape, m.channels, known, error);
     if (transparent || options->has_unknown || options->noisy) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,

@@ -67,13 +67,11 @@ static csrec_status frame_finish(csrec_output *output, const csrec_framing *fram
                                  const char *path, const csrec_image *signal, const char *like,
                                  uint32_t crc, csrec_frame *frame, csrec_error *error) {
     csrec_frame_clear(frame);
-    csrec_status status = framing->make(output, path, signal, like, crc, frame, error);
-    if (!status && fseeko(output->file, 0, SEEK_SET) != 0)
-        status = csrec_output_failed(output->name, error);
-    if (!status) status = write_head(output, frame, error);
-    if (!status && fseeko(output->file, 0, SEEK_END) != 0)
-        status = csrec_output_failed(output->name, error);
-    return status ? status : csrec_output_write(output, frame->tail, frame->tail_bytes, error);
+    CSREC_TRY(framing->make(output, path, signal, like, crc, frame, error));
+    if (fseeko(output->file, 0, SEEK_SET) != 0) return csrec_output_failed(output->name, error);
+    CSREC_TRY(write_head(output, frame, error));
+    if (fseeko(output->file, 0, SEEK_END) != 0) return csrec_output_failed(output->name, error);
+    return csrec_output_write(output, frame->tail, frame->tail_bytes, error);
 }
 
 csrec_status csrec_framed_write(csrec_output *output, const csrec_framing *framing,
@@ -170,24 +168,22 @@ static bool is_same(const csrec_parts *p, const hello *h) {
 /* All get what the first has. */
 static csrec_status tell(csrec_comm *comm, int tag, void *data, size_t bytes, csrec_error *error) {
     int from = 0;
-    csrec_status status = CSREC_OK;
     if (csrec_comm_rank(comm) > 0) return csrec_comm_take(comm, &from, tag, data, bytes, error);
-    for (int to = 1; to < csrec_comm_size(comm) && !status; to++)
-        status = csrec_comm_send(comm, to, tag, data, bytes, error);
-    return status;
+    for (int to = 1; to < csrec_comm_size(comm); to++)
+        CSREC_TRY(csrec_comm_send(comm, to, tag, data, bytes, error));
+    return CSREC_OK;
 }
 
 /* The first gets the bits of all, with those that two have or without them. */
 static csrec_status gather(csrec_comm *comm, int tag, bool either, uint32_t *bits,
                            csrec_error *error) {
-    csrec_status status = CSREC_OK;
     if (csrec_comm_rank(comm) > 0) return csrec_comm_send(comm, 0, tag, bits, sizeof *bits, error);
-    for (int from = 1; from < csrec_comm_size(comm) && !status; from++) {
+    for (int from = 1; from < csrec_comm_size(comm); from++) {
         uint32_t theirs = 0;
-        status = csrec_comm_take(comm, &from, tag, &theirs, sizeof theirs, error);
+        CSREC_TRY(csrec_comm_take(comm, &from, tag, &theirs, sizeof theirs, error));
         *bits = either ? *bits | theirs : *bits ^ theirs;
     }
-    return status;
+    return CSREC_OK;
 }
 
 /* Whether all processes have opened the file of the first. */

@@ -14,6 +14,7 @@
 
 #include "haar/tree.h"
 
+#include "base/error.h"
 #include "base/threads.h"
 
 enum { LEVELS_MAX = 62 };
@@ -139,8 +140,7 @@ static void synthesize_rows(const table *t, int64_t n_rows, const uint64_t *rows
 csrec_status csrec_atoms_synthesize(int levels, const csrec_atoms *atoms, int64_t n_rows,
                                     const uint64_t *rows, double *value) {
     enum { PART = 8192 };
-    csrec_status status = check(levels, atoms);
-    if (status) return status;
+    CSREC_TRY(check(levels, atoms));
     if (n_rows < 0) return CSREC_ARGUMENT;
     for (int64_t k = 0; k < n_rows; k++)
         if (rows[k] >> levels) return CSREC_ARGUMENT;
@@ -208,8 +208,7 @@ void csrec_atoms_fill(int levels, const csrec_atoms *atoms, uint64_t first, int6
 
 csrec_status csrec_atoms_synthesize_block(int levels, const csrec_atoms *atoms, uint64_t first,
                                           int64_t n_rows, double *value) {
-    csrec_status status = check(levels, atoms);
-    if (status) return status;
+    CSREC_TRY(check(levels, atoms));
     const uint64_t M = (uint64_t)1 << levels;
     if (n_rows < 0 || first > M || (uint64_t)n_rows > M - first) return CSREC_ARGUMENT;
     if (n_rows > 0) csrec_atoms_fill(levels, atoms, first, n_rows, value);

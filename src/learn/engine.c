@@ -37,8 +37,6 @@ csrec_status csrec_data_each(const csrec_data *data, const csrec_data_pass *pass
     return status;
 }
 
-/* ------------------------------------------------------------------ statistics */
-
 typedef struct taker {
     csrec_statistics *statistics;
     const double *weights;
@@ -84,10 +82,9 @@ csrec_status csrec_statistics_stream(const csrec_data *data, const double *weigh
     csrec_data_pass pass = {.progress = progress, .context = context, .taker = &t};
     if (!stopped) stopped = &own;
     *stopped = false;
-    csrec_status status = csrec_data_check(data, error);
-    if (!status) status = csrec_statistics_create(data->n, threads, &t.statistics, error);
-    if (status) return status;
-    status = stream_run(data, &pass, mean, C, stopped, error);
+    CSREC_TRY(csrec_data_check(data, error));
+    CSREC_TRY(csrec_statistics_create(data->n, threads, &t.statistics, error));
+    csrec_status status = stream_run(data, &pass, mean, C, stopped, error);
     csrec_statistics_destroy(t.statistics);
     return status;
 }

@@ -148,16 +148,15 @@ static csrec_status read_arrays(const csrec_npz *npz, csrec_model *model, csrec_
 
 static csrec_status read_all(const csrec_npz *npz, csrec_model *model, csrec_error *error) {
     char text[CSREC_MODEL_TEXT_ROOM];
-    csrec_status status = read_kind(npz, model, error);
-    if (!status) status = read_arrays(npz, model, error);
-    for (int i = 0; i < CSREC_MODEL_TEXTS && !status; i++) {
+    CSREC_TRY(read_kind(npz, model, error));
+    CSREC_TRY(read_arrays(npz, model, error));
+    for (int i = 0; i < CSREC_MODEL_TEXTS; i++) {
         const char *name = csrec_model_text_names[i];
         if (!csrec_npz_has(npz, name)) continue;
-        status = read_text(npz, name, text, error);
-        if (!status && csrec_model_set_text(model, name, text))
-            status = csrec_memory_fail(error, npz->name);
+        CSREC_TRY(read_text(npz, name, text, error));
+        if (csrec_model_set_text(model, name, text)) return csrec_memory_fail(error, npz->name);
     }
-    return status ? status : csrec_model_check(model, npz->name, error);
+    return csrec_model_check(model, npz->name, error);
 }
 
 csrec_status csrec_model_read(const char *path, csrec_model **model, csrec_error *error) {

@@ -195,16 +195,15 @@ csrec_status csrec_pca_learn(const csrec_data *data, const csrec_learn_options *
     bool own = false;
     pca_learning j = {.data = data, .options = options, .stopped = stopped ? stopped : &own};
     *j.stopped = false;
-    csrec_status status = csrec_data_check(data, error);
-    if (!status) status = csrec_learn_check(options, data->n, error);
-    if (!status) status = csrec_learn_usable(options->backend, error);
-    if (status) return status;
+    CSREC_TRY(csrec_data_check(data, error));
+    CSREC_TRY(csrec_learn_check(options, data->n, error));
+    CSREC_TRY(csrec_learn_usable(options->backend, error));
     j.m = data->m;
     j.n = data->n;
     j.size = j.m < j.n ? j.m : j.n;
     csrec_call_begin(&j.call, options->progress, options->context,
                      (csrec_progress){"reading", 0, j.m, -1.0});
-    status = allocate(&j, error);
+    csrec_status status = allocate(&j, error);
     if (!status) status = make_matrix(&j, error);
     if (!status && !*j.stopped) status = solve(&j, error);
     if (!status && !*j.stopped) status = pca_deliver(&j, model, error);

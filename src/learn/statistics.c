@@ -190,9 +190,8 @@ static csrec_status prepare_second(csrec_statistics *s, csrec_error *error) {
 
 csrec_status csrec_statistics_add_covariance(csrec_statistics *s, int64_t m, const float *X,
                                              const double *weights, csrec_error *error) {
-    csrec_status status = prepare_second(s, error);
-    if (!status) status = weigh(m, weights, &s->weight_2, error);
-    if (status) return status;
+    CSREC_TRY(prepare_second(s, error));
+    CSREC_TRY(weigh(m, weights, &s->weight_2, error));
     for (int64_t i = 0; i < m;) {
         int64_t rows = m - i < ROWS - s->packed ? m - i : ROWS - s->packed;
         pack_rows(s, rows, X + i * s->n, weights ? weights + i : NULL);

@@ -34,8 +34,6 @@ bool csrec_measurement_has_bands(const csrec_measurement *m) {
     return complete > 0 && gaps > 0;
 }
 
-/* ------------------------------------------------------------------ groups -------------------- */
-
 static bool same_positions(const csrec_measurement *m, int64_t a, int64_t b) {
     for (int64_t k = 0; k < m->n; k++)
         if (isnan(m->y[k * m->channels + a]) != isnan(m->y[k * m->channels + b])) return false;

@@ -7,8 +7,6 @@
 #include "base/unravel.h"
 #include "measurement/through.h"
 
-/* ------------------------------------------------------------------ positions ----------------- */
-
 /* c k modulo n for c = n / 2 and k < n, without the product: 2 c is -1 modulo an odd n. */
 static int64_t turn(int64_t n, int64_t k) {
     if (n % 2 == 0) return k % 2 ? n / 2 : 0;
@@ -29,8 +27,6 @@ double csrec_uncentre(const csrec_shape *shape, bool back, int64_t *index) {
     *index = flat;
     return turns - floor(turns);
 }
-
-/* ------------------------------------------------------------------ what y shows -------------- */
 
 /* Of the energy of y and of its positions, those in a box around the middle or position 0. */
 typedef struct focus {

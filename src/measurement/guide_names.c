@@ -77,8 +77,6 @@ const char *csrec_guide_kind(const char *layer) {
     return kind_of(word);
 }
 
-/* ------------------------------------------------------------------ of samples ---------------- */
-
 /* Whole words, as renderers document them, or their sources write them:
  *   - Cycles: "Debug Sample Count", a share of all samples (intern/cycles/kernel/film/read.h,
  *     film_get_pass_pixel_sample_count; integrator/pass_accessor.cpp, init_kernel_film_convert)

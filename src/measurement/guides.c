@@ -21,8 +21,6 @@ void csrec_guides_destroy(csrec_guides *guides) {
     free(guides);
 }
 
-/* ------------------------------------------------------------------ boxes --------------------- */
-
 csrec_guides *csrec_guides_crop(const csrec_guides *guides, const csrec_shape *shape,
                                 const int64_t *at, const csrec_shape *extent) {
     int64_t whole = 0, entries = 0;
@@ -45,8 +43,6 @@ csrec_guides *csrec_guides_crop(const csrec_guides *guides, const csrec_shape *s
     }
     return made;
 }
-
-/* ------------------------------------------------------------------ more of them -------------- */
 
 /* A plane of values, of `planes` fastest; whether each is a number of a float, and one is known. */
 static csrec_status copy(int64_t entries, int64_t planes, const double *values, float *to,
@@ -104,8 +100,6 @@ csrec_status csrec_guides_add(csrec_measurement *m, const char *name, int64_t pl
     if (!status) m->guides = all;
     return status;
 }
-
-/* ------------------------------------------------------------------ checks -------------------- */
 
 csrec_status csrec_guides_check(const csrec_measurement *m, const char *name, csrec_error *error) {
     int64_t entries = 0;

@@ -220,8 +220,6 @@ csrec_status csrec_measurement_check_points(const csrec_measurement *m, const ch
     return csrec_measurement_check(m, name, error);
 }
 
-/* ------------------------------------------------------------------ types */
-
 bool csrec_dtype_fits_f32(csrec_dtype dtype) {
     return csrec_dtype_size(dtype) <= 2 || dtype == CSREC_F32;
 }
@@ -232,8 +230,6 @@ void csrec_measurement_retype(csrec_dtype dtype, csrec_dtype from, csrec_measure
     if (dtype != from && m->scale[0] == m->scale[1] && small)
         m->scale[1] = from == CSREC_U8 ? 255.0 : 65535.0;
 }
-
-/* ------------------------------------------------------------------ memory */
 
 csrec_status csrec_measurement_allocate(csrec_measurement *m, const char *name,
                                         csrec_error *error) {

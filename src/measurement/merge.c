@@ -276,13 +276,11 @@ csrec_status csrec_measurement_merge(int64_t n, const csrec_measurement *const p
     if (n < 1) return csrec_fail(error, CSREC_ARGUMENT, "nothing to merge; give measurements");
     merge s = {.parts = parts, .n = n, .first = -1, .rays = true};
     csrec_measurement made = {0};
-    csrec_status status = CSREC_OK;
-    for (int64_t k = 0; k < n && !status; k++) status = check_part(parts, k, made.scale, error);
-    if (status) return status;
+    for (int64_t k = 0; k < n; k++) CSREC_TRY(check_part(parts, k, made.scale, error));
     made.shape = parts[0]->shape;
     made.channels = parts[0]->channels;
     s.range = range_of(&s, made.scale);
-    status = join(&s, &made, error);
+    csrec_status status = join(&s, &made, error);
     csrec_pool_clear(&s.pool);
     if (status)
         return csrec_fail(error, status, "no memory to merge %lld measurements", (long long)n);

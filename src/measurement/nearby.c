@@ -8,8 +8,6 @@
 
 #include "base/unravel.h"
 
-/* ------------------------------------------------------------------ building */
-
 static void set_row(const csrec_measurement *m, int64_t i, int64_t *row) {
     row[0] = i;
     csrec_unravel_index(&m->shape, m->index[i], row + 1);
@@ -101,8 +99,6 @@ void csrec_nearby_clear(csrec_nearby *nearby) {
     free(nearby->division);
     *nearby = (csrec_nearby){0};
 }
-
-/* ------------------------------------------------------------------ searching */
 
 typedef struct search {
     const csrec_nearby *t;

@@ -309,16 +309,15 @@ static csrec_status make_track(csrec_history *h, csrec_record *const *records, i
 }
 
 static csrec_status make_tracks(csrec_history *h) {
-    csrec_status status = CSREC_OK;
     qsort(h->records, (size_t)h->n_records, sizeof *h->records, by_place);
     h->tracks = calloc((size_t)h->n_records, sizeof *h->tracks);
     if (!h->tracks) return CSREC_MEMORY;
-    for (int i = 0, next; i < h->n_records && !status; i = next) {
+    for (int i = 0, next; i < h->n_records; i = next) {
         for (next = i + 1; next < h->n_records; next++)
             if (h->records[next]->track != h->records[i]->track) break;
-        status = make_track(h, h->records + i, next - i);
+        CSREC_TRY(make_track(h, h->records + i, next - i));
     }
-    return status;
+    return CSREC_OK;
 }
 
 void csrec_history_end(csrec_history *h, const double *signal, const csrec_recover_report *report) {

@@ -22,6 +22,7 @@ typedef struct csrec_task {
     double rate;      /* samples per entry of the whole signal, of which this may be a tile */
     int threads;      /* at least 1 */
     bool noisy;       /* a standard deviation of the noise is known */
+    bool tones;       /* y is in tones: the scale has 255 of them */
     bool through;     /* measured through an operator; n is its rows */
     bool any;         /* operator nufft */
     double coils;     /* 1 without */

@@ -3,6 +3,7 @@
 #include "method/method.h"
 #include "measurement/each.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/threads.h"
@@ -38,6 +39,7 @@ csrec_task csrec_task_of(const csrec_measurement *measurement,
                                    (csrec_measurement_signal_complex(measurement) ? 2 : 1),
                        .threads = csrec_threads(options->threads),
                        .noisy = csrec_measurement_is_noisy(measurement),
+                       .tones = fabs(measurement->scale[1] - measurement->scale[0]) == 255.0,
                        .through = measurement->through != NULL,
                        .coils = 1.0,
                        .options = options};

@@ -71,13 +71,12 @@ csrec_status csrec_spectrum_filter(const csrec_measured *d, const double *respon
                                    double *out) {
     const csrec_spectrum *s = d->spectrum;
     const int64_t n = d->entries, channels = d->m->channels;
-    csrec_status status = CSREC_OK;
-    for (int64_t c = 0; c < channels && !status; c++) {
+    for (int64_t c = 0; c < channels; c++) {
         csrec_channel_take(n, channels, c, d->wide, x, d->from);
-        status = s->F->type->forward(s->F, d->from, s->room);
+        CSREC_TRY(s->F->type->forward(s->F, d->from, s->room));
         for (int64_t k = 0; k < 2 * n; k++) s->room[k] *= response[k / 2] / (double)n;
-        if (!status) status = s->F->type->adjoint(s->F, s->room, d->from);
+        CSREC_TRY(s->F->type->adjoint(s->F, s->room, d->from));
         csrec_channel_put(n, channels, c, d->wide, d->from, out);
     }
-    return status;
+    return CSREC_OK;
 }

@@ -91,10 +91,9 @@ csrec_status csrec_net_set_weights(csrec_net *net, const float *weights, csrec_e
             return csrec_fail(error, CSREC_DATA, "weights of a network: entry %lld is not finite",
                               (long long)i);
     net->weights = NULL;
-    csrec_status status = make_own(net, error);
+    CSREC_TRY(make_own(net, error));
     changed(net);
-    return status ? status
-                  : net->engine->copy(net->state, net->graph.weights, weights, net->own, error);
+    return net->engine->copy(net->state, net->graph.weights, weights, net->own, error);
 }
 
 csrec_status csrec_net_lend_weights(csrec_net *net, const float *weights, csrec_error *error) {
@@ -180,17 +179,15 @@ csrec_status csrec_net_forward(csrec_net *net, int64_t batch, int64_t height, in
                                const float *X, float *Y, csrec_error *error) {
     const csrec_net_graph *g = &net->graph;
     csrec_net_extent input = {batch, height, width};
-    csrec_status status = check(net, batch, height, width, error);
-    if (!status) status = begin_pass(net, &input, true, error);
-    if (!status)
-        status = net->engine->put(net->state, &input, csrec_net_channels(g, 0), X, width,
-                                  height * width, net->memory + net->places.result[0], error);
-    if (!status) status = run_layers(net, &input, NULL, error);
-    if (!status)
-        status = net->engine->get(net->state, &input, csrec_net_channels(g, g->n),
-                                  net->memory + net->places.result[g->n], Y, error);
-    if (!status) net->kept = input;
-    return status;
+    CSREC_TRY(check(net, batch, height, width, error));
+    CSREC_TRY(begin_pass(net, &input, true, error));
+    CSREC_TRY(net->engine->put(net->state, &input, csrec_net_channels(g, 0), X, width,
+                               height * width, net->memory + net->places.result[0], error));
+    CSREC_TRY(run_layers(net, &input, NULL, error));
+    CSREC_TRY(net->engine->get(net->state, &input, csrec_net_channels(g, g->n),
+                               net->memory + net->places.result[g->n], Y, error));
+    net->kept = input;
+    return CSREC_OK;
 }
 
 /* ------------------------------------------------------------------ backward */
@@ -263,10 +260,8 @@ csrec_status csrec_net_step(csrec_net *net, const csrec_net_adam *adam, csrec_er
     if (update.adam.beta1 == 0.0) update.adam.beta1 = 0.9;
     if (update.adam.beta2 == 0.0) update.adam.beta2 = 0.999;
     double energy = 0.0;
-    csrec_status status = begin_steps(net, adam->average > 0.0, error);
-    if (!status)
-        status = net->engine->energy(net->state, net->graph.weights, net->gradient, &energy, error);
-    if (status) return status;
+    CSREC_TRY(begin_steps(net, adam->average > 0.0, error));
+    CSREC_TRY(net->engine->energy(net->state, net->graph.weights, net->gradient, &energy, error));
     if (!isfinite(energy))
         return csrec_fail(error, CSREC_DATA, "the gradient of a network is not finite");
     if (adam->clip > 0.0 && sqrt(energy) > adam->clip) update.scale = adam->clip / sqrt(energy);

@@ -158,9 +158,8 @@ static csrec_status fill_any(csrec_pool *pool, const csrec_operator_spec *spec, 
     for (int64_t i = 0; i < f->m; i++)
         memcpy(f->k + i * dims, spec->trajectory + (spec->index ? spec->index[i] : i) * dims,
                (size_t)dims * sizeof *f->k);
-    csrec_status status =
-        csrec_nufft_create(spec->shape, f->m, f->k, CSREC_NUFFT_PRECISION, &f->nufft);
-    return status ? status : make_kernel(pool, f);
+    CSREC_TRY(csrec_nufft_create(spec->shape, f->m, f->k, CSREC_NUFFT_PRECISION, &f->nufft));
+    return make_kernel(pool, f);
 }
 
 static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, const char *name,
@@ -301,17 +300,16 @@ static csrec_status fourier_adjoint(const csrec_operator *A, const double *y, do
 /* sum = T s_c x, the last of three grids in `room`. */
 static csrec_status square_coil(const fourier *f, int64_t c, const double *x, double *room) {
     double *grid = room + 2 * f->entries, *sum = grid + 2 * f->entries;
-    csrec_status status = CSREC_OK;
     weigh(f, c, x, room);
-    for (int part = 0; part < 1 << f->shape.dims && !status; part++) {
+    for (int part = 0; part < 1 << f->shape.dims; part++) {
         const double *kernel = f->kernel + part * f->entries;
         turn_part(f, part, 1.0, false, room, grid);
-        status = csrec_fft_execute(f->fft, -1, grid);
+        CSREC_TRY(csrec_fft_execute(f->fft, -1, grid));
         for (int64_t j = 0; j < 2 * f->entries; j++) grid[j] *= kernel[j / 2];
-        if (!status) status = csrec_fft_execute(f->fft, 1, grid);
+        CSREC_TRY(csrec_fft_execute(f->fft, 1, grid));
         turn_part(f, part, -1.0, part > 0, grid, sum);
     }
-    return status;
+    return CSREC_OK;
 }
 
 static csrec_status nufft_normal(const csrec_operator *A, const double *x, double *z) {

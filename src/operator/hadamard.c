@@ -129,9 +129,8 @@ static csrec_status hadamard_create(csrec_operator *A, const csrec_operator_spec
     csrec_shape_count(spec->shape, &h->entries);
     CSREC_TAKE(&A->pool, h->row, h->m);
     CSREC_TAKE(&A->pool, h->place, h->entries);
-    csrec_status status = csrec_pool_status(&A->pool);
-    if (!status) status = choose_rows(spec, h);
-    if (status) return status;
+    CSREC_TRY(csrec_pool_status(&A->pool));
+    CSREC_TRY(choose_rows(spec, h));
     place_entries(spec, h);
     A->m = h->m;
     A->n = h->entries;

@@ -61,10 +61,9 @@ csrec_status csrec_measured_create(const csrec_context *context, const csrec_mea
                                    csrec_measured *d, csrec_error *error) {
     const csrec_operator_spec spec = spec_of(m);
     *d = (csrec_measured){.m = m};
-    csrec_status status = csrec_operator_create_on(context, &spec, &d->A, error);
-    if (!status) status = check_sizes(m, &d->A, error);
-    if (!status) status = csrec_shape_count(&m->shape, &d->entries);
-    if (status) return status;
+    CSREC_TRY(csrec_operator_create_on(context, &spec, &d->A, error));
+    CSREC_TRY(check_sizes(m, &d->A, error));
+    CSREC_TRY(csrec_shape_count(&m->shape, &d->entries));
     d->wide = (int)(d->A->n / d->entries);
     d->each = (int)(d->A->m / m->n);
     d->values = d->A->n * m->channels;
@@ -85,13 +84,12 @@ void csrec_measured_clear(csrec_measured *d) {
 
 csrec_status csrec_measured_product(const csrec_measured *d, const double *x, double *out) {
     const int64_t channels = d->m->channels;
-    csrec_status status = CSREC_OK;
-    for (int64_t c = 0; c < channels && !status; c++) {
+    for (int64_t c = 0; c < channels; c++) {
         csrec_channel_take(d->entries, channels, c, d->wide, x, d->from);
-        status = d->A->type->forward(d->A, d->from, d->to);
+        CSREC_TRY(d->A->type->forward(d->A, d->from, d->to));
         csrec_channel_put(d->m->n, channels, c, d->each, d->to, out);
     }
-    return status;
+    return CSREC_OK;
 }
 
 csrec_status csrec_measured_residual(const csrec_measured *d, const double *x, double *out) {
@@ -102,27 +100,25 @@ csrec_status csrec_measured_residual(const csrec_measured *d, const double *x, d
 
 csrec_status csrec_measured_adjoint(const csrec_measured *d, const double *v, double *x) {
     const int64_t channels = d->m->channels;
-    csrec_status status = CSREC_OK;
-    for (int64_t c = 0; c < channels && !status; c++) {
+    for (int64_t c = 0; c < channels; c++) {
         csrec_channel_take(d->m->n, channels, c, d->each, v, d->to);
-        status = d->A->type->adjoint(d->A, d->to, d->from);
+        CSREC_TRY(d->A->type->adjoint(d->A, d->to, d->from));
         csrec_channel_put(d->entries, channels, c, d->wide, d->from, x);
     }
-    return status;
+    return CSREC_OK;
 }
 
 csrec_status csrec_measured_normal(const csrec_measured *d, const double *x, double *out) {
     const csrec_operator_type *type = d->A->type;
     const int64_t channels = d->m->channels;
-    csrec_status status = CSREC_OK;
     if (channels == 1 && type->normal) return type->normal(d->A, x, out);
-    for (int64_t c = 0; c < channels && !status; c++) {
+    for (int64_t c = 0; c < channels; c++) {
         csrec_channel_take(d->entries, channels, c, d->wide, x, d->from);
-        status = type->forward(d->A, d->from, d->to);
-        if (!status) status = type->adjoint(d->A, d->to, d->from);
+        CSREC_TRY(type->forward(d->A, d->from, d->to));
+        CSREC_TRY(type->adjoint(d->A, d->to, d->from));
         csrec_channel_put(d->entries, channels, c, d->wide, d->from, out);
     }
-    return status;
+    return CSREC_OK;
 }
 
 /* Entries that are not sampled begin with the mean of the samples. */
@@ -198,18 +194,17 @@ enum { POWERS = 16, TRIALS = 2 };
 /* Whether A A^T v = c v for random v, with c = v^T A A^T v / v^T v in *square. */
 static csrec_status try_tight(const csrec_operator *A, double *x, double *v, double *w, bool *tight,
                               double *square) {
-    csrec_status status = CSREC_OK;
     *tight = true;
-    for (int t = 0; t < TRIALS && *tight && !status; t++) {
+    for (int t = 0; t < TRIALS && *tight; t++) {
         csrec_random_normals((uint64_t)t, A->m, v);
-        status = A->type->adjoint(A, v, x);
-        if (!status) status = A->type->forward(A, x, w);
+        CSREC_TRY(A->type->adjoint(A, v, x));
+        CSREC_TRY(A->type->forward(A, x, w));
         const double along = sqrt(csrec_squares(A->n, x)), own = sqrt(csrec_squares(A->m, v));
         *square = along * along / (own * own);
         for (int64_t i = 0; i < A->m; i++) w[i] -= *square * v[i];
         *tight = sqrt(csrec_squares(A->m, w)) <= 1e-9 * *square * own;
     }
-    return status;
+    return CSREC_OK;
 }
 
 csrec_status csrec_measured_norm(csrec_measured *d) {

@@ -48,9 +48,8 @@ static csrec_status sparse_check(const csrec_operator_spec *spec, csrec_error *e
     for (int64_t j = 0; j < spec->n; j++)
         if (spec->offset[j + 1] < spec->offset[j] || spec->offset[j + 1] > INT64_C(1) << 56)
             return refuse(error, j, "offset must not fall");
-    csrec_status status = CSREC_OK;
-    for (int64_t j = 0; j < spec->n && !status; j++) status = check_column(spec, j, error);
-    return status;
+    for (int64_t j = 0; j < spec->n; j++) CSREC_TRY(check_column(spec, j, error));
+    return CSREC_OK;
 }
 
 /* Part p of column j, of the entry's real or imaginary part, begins at `at`; returns its end. */

@@ -37,8 +37,6 @@ static bool poll(const csrec_progress *now, void *context) {
     return report(context);
 }
 
-/* ------------------------------------------------------------------ options */
-
 static csrec_status check(measuring *j, csrec_error *error) {
     const csrec_adaptive_options *o = &j->o;
     if (csrec_shape_count(&j->m->shape, &j->entries) || j->m->channels < 1)
@@ -73,8 +71,6 @@ static csrec_status prepare(measuring *j, csrec_error *error) {
     if (j->density && (j->signal || o->goal == 0.0)) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for the expected errors");
 }
-
-/* ------------------------------------------------------------------ a round */
 
 static csrec_status find_density(measuring *j, csrec_error *error) {
     csrec_status status = CSREC_OK;

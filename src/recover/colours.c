@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/unit.h"
+#include "measurement/each.h"
 #include "recover/recover.h"
 
 /* Of colours of photographs at least LEAST; with noise of a share NOISE of the samples' standard
@@ -55,9 +56,10 @@ static bool follow_one_another(const sums *s, double *noise) {
 
 bool csrec_colours_together(const csrec_measurement *m, bool large) {
     if (!m || m->through || m->is_complex || m->channels != 3 || m->shape.dims != 2) return false;
-    if (!m->y || m->n < 1) return false;
+    large = large && m->shape.dim[0] * m->shape.dim[1] >= LARGE;
+    if (!m->y || m->n < 1 || (!large && !csrec_measurement_is_noisy(m))) return false;
     double noise;
     const sums s = sums_of(m);
     if (s.n < 2.0 || !follow_one_another(&s, &noise)) return false;
-    return noise >= NOISE || (large && m->shape.dim[0] * m->shape.dim[1] >= LARGE);
+    return large || noise >= NOISE;
 }

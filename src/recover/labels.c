@@ -167,11 +167,10 @@ static void widen(const label_job *j, int64_t classes, csrec_estimate *e) {
 static csrec_status plan_classes(label_job *j, csrec_plan *plan, csrec_error *error) {
     const int64_t C = j->m->channels;
     int64_t classes = 0;
-    csrec_status status = CSREC_OK;
-    for (int64_t c = 0; c < C && !status; c++) {
-        status = take_channel(j, c, error);
-        if (!status && j->n && !classes)
-            status = csrec_recover_plan(&j->one, &j->options, CSREC_RESULT_SIGNAL, plan, error);
+    for (int64_t c = 0; c < C; c++) {
+        CSREC_TRY(take_channel(j, c, error));
+        if (j->n && !classes)
+            CSREC_TRY(csrec_recover_plan(&j->one, &j->options, CSREC_RESULT_SIGNAL, plan, error));
         classes += j->n;
     }
     plan->options.labels = true;
@@ -179,7 +178,7 @@ static csrec_status plan_classes(label_job *j, csrec_plan *plan, csrec_error *er
     plan->options.solve.progress = j->asked.progress;
     plan->options.solve.context = j->asked.context;
     widen(j, classes, &plan->estimate);
-    return status;
+    return CSREC_OK;
 }
 
 csrec_status csrec_labels_recover(const csrec_measurement *measurement,

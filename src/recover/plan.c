@@ -224,10 +224,8 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "labels: a label map is recovered whole, without expected errors; omit "
                           "labels");
-    csrec_status status = check(o, error);
-    if (!status)
-        status = csrec_method_resolve(measurement, o, false, wanted.atoms, &plan->method, error);
-    if (status) return status;
+    CSREC_TRY(check(o, error));
+    CSREC_TRY(csrec_method_resolve(measurement, o, false, wanted.atoms, &plan->method, error));
     if (!plan->method) {
         plan->choice = csrec_preset_default(measurement, o);
         if (!o->method) o->method = csrec_method_grids.info.name;
@@ -351,9 +349,8 @@ csrec_status csrec_recover_plan(const csrec_measurement *measurement,
         return csrec_law_plan(measurement, options, results, plan, error);
     if (options->labels)
         return csrec_labels_recover(measurement, options, wanted, NULL, NULL, plan, error);
-    csrec_status status = csrec_measurement_check(measurement, "measurement", error);
-    if (!status) status = csrec_layout_plan(&real, options, wanted, NULL, &layout, error);
-    if (status) return status;
+    CSREC_TRY(csrec_measurement_check(measurement, "measurement", error));
+    CSREC_TRY(csrec_layout_plan(&real, options, wanted, NULL, &layout, error));
     *plan = layout.resolved;
     if (plan->estimate.memory == UINT64_MAX) plan->estimate.memory = csrec_memory_available();
     return CSREC_OK;

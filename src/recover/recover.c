@@ -153,20 +153,17 @@ static csrec_status recover_on(const csrec_context *context, void *job, csrec_er
     recover_job *j = job;
     const csrec_measurement *m = j->measurement;
     j->report = (csrec_recover_report){0};
-    csrec_status status = csrec_layout_make(m, j->wanted, context, &j->layout, error);
-    if (!status) status = csrec_layout_check(&j->layout, error);
-    if (!status && csrec_comm_size(j->layout.resolved.options.comm) > 1)
-        status = check_shared(j, context->kind, error);
-    if (status) return status;
+    CSREC_TRY(csrec_layout_make(m, j->wanted, context, &j->layout, error));
+    CSREC_TRY(csrec_layout_check(&j->layout, error));
+    if (csrec_comm_size(j->layout.resolved.options.comm) > 1)
+        CSREC_TRY(check_shared(j, context->kind, error));
     double unit = csrec_unit_of(csrec_largest(csrec_measurement_values(m), m->y));
     csrec_normal normal;
-    status = csrec_normal_create(m, &j->layout.resolved.options, unit, &normal, error);
+    csrec_status status = csrec_normal_create(m, &j->layout.resolved.options, unit, &normal, error);
     if (!status) status = recover_normal(&normal, context, j, error);
     csrec_normal_clear(&normal);
     return status;
 }
-
-/* ------------------------------------------------------------------ several devices ----------- */
 
 /* The number of the list's devices that can share the job, once it is planned. */
 static int devices_for(const recover_job *j, const csrec_device_list *list) {
@@ -216,8 +213,6 @@ static csrec_status recover_on_many(csrec_device_list *list, void *job, csrec_er
     return list->n > 1 ? csrec_recover_devices(list, &options, recover_rank, j, error)
                        : recover_alone(list, 0, j, error);
 }
-
-/* ------------------------------------------------------------------ the device or devices ----- */
 
 /* On the device or devices; fills the report, but for what curve and range do. */
 static csrec_status run_there(recover_job *j, const csrec_measurement *m, csrec_error *error) {

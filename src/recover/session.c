@@ -61,8 +61,7 @@ static csrec_status prepare(csrec_session *s, const csrec_session_options *o, cs
                                   .dtype = CSREC_F64,
                                   .sigma = o->sigma,
                                   .scale = {o->scale[0], o->scale[1]}};
-    csrec_status status = check_options(s, o, error);
-    if (status) return status;
+    CSREC_TRY(check_options(s, o, error));
     const int64_t values = s->entries * s->form.channels;
     CSREC_TAKE(&s->pool, s->mean, values);
     CSREC_ZEROS(&s->pool, s->count, s->entries);
@@ -74,10 +73,10 @@ static csrec_status prepare(csrec_session *s, const csrec_session_options *o, cs
                           (long long)s->entries);
     if (o->allowed) memcpy(s->allowed, o->allowed, (size_t)s->entries);
     if (!s->options.priors) {
-        status = csrec_priors_create(&s->own, error);
+        CSREC_TRY(csrec_priors_create(&s->own, error));
         s->options.priors = s->own;
     }
-    return status ? status : copy_guides(s, o->guides, error);
+    return copy_guides(s, o->guides, error);
 }
 
 csrec_status csrec_session_create(const csrec_session_options *options, csrec_session **session,
@@ -210,9 +209,8 @@ static csrec_status add_all(csrec_session *s, int64_t n, const int64_t *index, c
                             csrec_error *error) {
     const int64_t C = s->form.channels;
     int64_t lost = 0;
-    csrec_status status = check_added(s, n, index, deviation, error);
-    if (!status && deviation && n > 0) status = begin_variances(s, error);
-    if (status) return status;
+    CSREC_TRY(check_added(s, n, index, deviation, error));
+    if (deviation && n > 0) CSREC_TRY(begin_variances(s, error));
     for (int64_t i = 0; i < n; i++) {
         const double *own = deviation ? deviation + i * C : NULL, number = rays ? rays[i] : 1.0;
         if (is_whole(s, y + i * C, own, number))
@@ -339,11 +337,9 @@ csrec_status csrec_session_make(csrec_session *s, int wanted, csrec_error *error
         return csrec_fail(error, CSREC_DATA, "nothing is measured yet; add samples");
     csrec_recover_report report = s->report; /* that of a density alone is not kept */
     int made = wanted;
-    const csrec_status status =
-        s->frames > 0
-            ? make_frame(s, &made, &report, error)
-            : csrec_recover_expecting(m, &s->options, &made, s->signal, s->density, &report, error);
-    if (status) return status;
+    CSREC_TRY(s->frames > 0 ? make_frame(s, &made, &report, error)
+                            : csrec_recover_expecting(m, &s->options, &made, s->signal, s->density,
+                                                      &report, error));
     if (made & CSREC_MAKES_SIGNAL) s->report = report;
     if (report.outcome != CSREC_INTERRUPTED)
         s->made |= made;

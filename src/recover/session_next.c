@@ -15,8 +15,6 @@ typedef struct grid {
     csrec_pool pool;
 } grid;
 
-/* ------------------------------------------------------------------ tiles --------------------- */
-
 /* The tile that an entry is in. */
 static int64_t tile_of(const csrec_shape *shape, const csrec_shape *tiles, const csrec_shape *tile,
                        int64_t at) {
@@ -121,8 +119,6 @@ static csrec_status expand(const csrec_session *s, const csrec_shape *tile, cons
     *next = all;
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ the choice ---------------- */
 
 /* A short path; numbers of rays go along. */
 static csrec_status order(const csrec_shape *shape, const csrec_next_options *o,

@@ -379,9 +379,8 @@ static csrec_status place_all(search *s, csrec_error *error) {
                           (long long)count, (long long)(n + n_zero));
     s->taken = malloc((size_t)count * sizeof *s->taken);
     if (!s->taken) return CSREC_MEMORY;
-    csrec_status status =
-        count <= n ? place_round(s, n, count, false, s->taken) : place_rest(s, n, n_zero);
-    return status ? status : csrec_sort_rows(count, (uint64_t *)s->taken, NULL);
+    CSREC_TRY(count <= n ? place_round(s, n, count, false, s->taken) : place_rest(s, n, n_zero));
+    return csrec_sort_rows(count, (uint64_t *)s->taken, NULL);
 }
 
 csrec_status csrec_where_next(const csrec_measurement *measurement, const double *density,

@@ -7,6 +7,7 @@
  * `width` bits of each of m axes, spread m apart. Hilbert order first replaces the low bits of the
  * coordinates, those which all axes have, by Hilbert's curve below; everything else is the same. */
 #include "sampling/sampling.h"
+#include "base/error.h"
 #include "base/random.h"
 #include "base/threads.h"
 
@@ -183,8 +184,7 @@ static void field_init(field *f, const plan *p, int low, int base) {
 
 static csrec_status plan_init(plan *p, const csrec_shape *shape, csrec_order order) {
     *p = (plan){.order = order};
-    csrec_status status = csrec_shape_count(shape, &p->count);
-    if (status) return status;
+    CSREC_TRY(csrec_shape_count(shape, &p->count));
     if (order == CSREC_ORDER_RASTER) {
         p->levels = csrec_bits_for(p->count);
         return CSREC_OK;
@@ -276,8 +276,7 @@ csrec_status csrec_rows_levels(const csrec_shape *shape, csrec_order order, int 
 csrec_status csrec_rows_from_index(const csrec_shape *shape, csrec_order order, int64_t n,
                                    const int64_t *index, uint64_t *rows) {
     plan p;
-    csrec_status status = plan_init(&p, shape, order);
-    if (status) return status;
+    CSREC_TRY(plan_init(&p, shape, order));
     if (order == CSREC_ORDER_RASTER) {
         for (int64_t k = 0; k < n; k++) rows[k] = (uint64_t)index[k];
         return CSREC_OK;
@@ -292,8 +291,7 @@ csrec_status csrec_rows_from_index(const csrec_shape *shape, csrec_order order, 
 csrec_status csrec_rows_to_index(const csrec_shape *shape, csrec_order order, int64_t n,
                                  const uint64_t *rows, int64_t *index) {
     plan p;
-    csrec_status status = plan_init(&p, shape, order);
-    if (status) return status;
+    CSREC_TRY(plan_init(&p, shape, order));
     if (order == CSREC_ORDER_RASTER) {
         for (int64_t k = 0; k < n; k++)
             index[k] = rows[k] < (uint64_t)p.count ? (int64_t)rows[k] : -1;

@@ -185,11 +185,10 @@ static csrec_status find_path(route *r, const int64_t *index, csrec_progress_fn 
         r->path[k] = k;
     }
     length[0] = length_of(r);
-    csrec_status status = csrec_points_neighbours(&r->points, r->near);
-    if (!status) status = csrec_points_order(&r->points, 0, r->path);
-    if (status) return status;
+    CSREC_TRY(csrec_points_neighbours(&r->points, r->near));
+    CSREC_TRY(csrec_points_order(&r->points, 0, r->path));
     for (int64_t k = 0; k < r->points.n; k++) r->place[r->path[k]] = k;
-    status = shorten(r, progress, context);
+    csrec_status status = shorten(r, progress, context);
     length[1] = length_of(r);
     return status;
 }

@@ -102,8 +102,6 @@ const char *csrec_row_choice_name(csrec_row_choice rows) {
 /* Of the lines, or frequencies, that are drawn by density, this share are the lowest ones. */
 static const double CENTRE = 1.0 / 3.0;
 
-/* ------------------------------------------------------------------ frequencies --------------- */
-
 /* Distance of unit `at` from frequency 0: the root of the mean over the axes of the squares of
  * |frequency| / highest; a unit is a frequency of the first `axes` axes. */
 static double radius(const csrec_shape *shape, int axes, int64_t at) {
@@ -164,16 +162,13 @@ static csrec_status draw_units(const csrec_shape *shape, int axes, int64_t line,
                         (*sampling = (csrec_sampling){.n = taken * line, .index = index}));
 }
 
-/* ------------------------------------------------------------------ rows of any operator ------ */
-
 /* Row 0, the sum of the signal, is always one of them. */
 static csrec_status draw_uniform(int64_t rows, int64_t count, uint64_t seed,
                                  csrec_sampling *sampling, csrec_error *error) {
     const csrec_shape line = {1, {rows}};
-    csrec_status status =
-        csrec_sampling_create(&line, CSREC_PATTERN_UNIFORM, count, seed, sampling, error);
-    if (!status) sampling->index[0] = 0; /* the first of those that ascend */
-    return status;
+    CSREC_TRY(csrec_sampling_create(&line, CSREC_PATTERN_UNIFORM, count, seed, sampling, error));
+    sampling->index[0] = 0; /* the first of those that ascend */
+    return CSREC_OK;
 }
 
 static csrec_status take_first(int64_t count, csrec_sampling *sampling) {

@@ -186,12 +186,11 @@ csrec_status csrec_active_create(csrec_support *s, const csrec_operator *A, doub
 /* The matrix of the columns, row by row. */
 static csrec_status compute_columns(csrec_support *s, double *matrix) {
     const csrec_operator *A = s->A;
-    csrec_status status = CSREC_OK;
-    for (int64_t j = 0; j < A->n && !status; j++) {
-        status = csrec_run_stops(s->run) ? CSREC_STOPPED : csrec_operator_column(A, j, s->q);
+    for (int64_t j = 0; j < A->n; j++) {
+        CSREC_TRY(csrec_run_stops(s->run) ? CSREC_STOPPED : csrec_operator_column(A, j, s->q));
         for (int64_t i = 0; i < A->m; i++) matrix[i * A->n + j] = s->q[i];
     }
-    return status;
+    return CSREC_OK;
 }
 
 bool csrec_active_is_due(csrec_active_columns *columns, const csrec_support *s) {

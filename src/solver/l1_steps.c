@@ -71,16 +71,15 @@ static double off_by(int64_t n, const double *v, double *w) {
 static csrec_status measure_rounding(csrec_l1_steps *o) {
     csrec_support *s = o->s;
     int64_t n = s->A->n, m = s->A->m;
-    csrec_status status = csrec_support_forward(s, s->g, s->q);
+    CSREC_TRY(csrec_support_forward(s, s->g, s->q));
     for (int64_t j = 0; j < n; j++) o->z[j] = 3.0 * s->g[j];
-    if (!status) status = csrec_support_forward(s, o->z, o->at_z);
-    if (status) return status;
+    CSREC_TRY(csrec_support_forward(s, o->z, o->at_z));
     o->rounding = fmax(CSREC_L1_ROUNDING, 2.0 * off_by(m, s->q, o->at_z));
     for (int64_t i = 0; i < m; i++) o->at_z[i] = 3.0 * s->q[i];
-    status = csrec_support_adjoint(s, s->q, o->next);
-    if (!status) status = csrec_support_adjoint(s, o->at_z, o->z);
-    if (!status) o->rounding = fmax(o->rounding, 2.0 * off_by(n, o->next, o->z));
-    return status;
+    CSREC_TRY(csrec_support_adjoint(s, s->q, o->next));
+    CSREC_TRY(csrec_support_adjoint(s, o->at_z, o->z));
+    o->rounding = fmax(o->rounding, 2.0 * off_by(n, o->next, o->z));
+    return CSREC_OK;
 }
 
 double csrec_l1_norm(const csrec_operator *A, const double *x) {

@@ -233,13 +233,12 @@ csrec_status csrec_run_signal(const csrec_run *run, double *signal) {
 
 static csrec_status solve(csrec_run *run, const delivery *to, csrec_solve_report *report,
                           csrec_error *error) {
-    csrec_status status = csrec_solver_take(run->options->solver, &run->type, error);
-    if (!status) status = csrec_solve_check(run->type, run->A, run->y, run->options, error);
-    if (status) return status;
+    CSREC_TRY(csrec_solver_take(run->options->solver, &run->type, error));
+    CSREC_TRY(csrec_solve_check(run->type, run->A, run->y, run->options, error));
     csrec_solve_report own;
     run->now = (csrec_progress){"pursuit", 0, 0, -1.0};
     csrec_words_begin(error);
-    status = run->type->create(run, error);
+    csrec_status status = run->type->create(run, error);
     csrec_words_end(status, "solver", run->type->name, error);
     if (!status) {
         if (!report) report = &own;
@@ -335,11 +334,10 @@ csrec_status csrec_solve_one(const csrec_operator *A, const double *y,
     double unit = csrec_unit_of(csrec_largest(A->m, y)), *scaled_y = NULL;
     csrec_scaled scaled;
     const csrec_solver_type *type;
-    csrec_status status = csrec_solver_take(options->solver, &type, error);
-    if (!status) status = csrec_solve_check(type, A, y, options, error);
-    if (status) return status;
+    CSREC_TRY(csrec_solver_take(options->solver, &type, error));
+    CSREC_TRY(csrec_solve_check(type, A, y, options, error));
     if (options->weights) return solve_weighted(A, y, options, atoms, r, report, error);
-    status = csrec_scaled_create(options, unit, A->exponent, &scaled);
+    csrec_status status = csrec_scaled_create(options, unit, A->exponent, &scaled);
     if (unit != 1.0) scaled_y = malloc((size_t)A->m * sizeof *scaled_y);
     if (status || (unit != 1.0 && !scaled_y)) {
         status = csrec_fail(error, CSREC_MEMORY, "out of memory for %lld samples", (long long)A->m);

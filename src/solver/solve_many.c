@@ -337,11 +337,10 @@ csrec_status csrec_solve_many(const csrec_operator *A, int64_t count, const doub
     if (count == 0) return csrec_solve_check(type, A, NULL, options, error);
     csrec_operator *ordinary;
     csrec_many job = {A, count, y, options, 1, atoms, r, reports, NULL};
-    csrec_status status = check_many(type, &job, error);
-    if (!status) status = csrec_ordinary_create(A, &ordinary, error);
-    if (status) return status;
+    CSREC_TRY(check_many(type, &job, error));
+    CSREC_TRY(csrec_ordinary_create(A, &ordinary, error));
     if (ordinary) job.A = ordinary;
-    status = solve_all(type, &job, threads, error);
+    csrec_status status = solve_all(type, &job, threads, error);
     csrec_operator_destroy(ordinary);
     return status;
 }

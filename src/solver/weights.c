@@ -221,12 +221,11 @@ static void set_norm(csrec_lengths *l, int64_t j, double norm) {
 
 /* As csrec_operator_column_norms, but it can be stopped. */
 static csrec_status measure_all(csrec_lengths *l) {
-    csrec_status status = CSREC_OK;
-    for (int64_t j = 0; j < l->A->n && !status; j += l->A->parts) {
-        status = stops(l) ? CSREC_STOPPED : csrec_operator_column(l->A, j, l->column);
-        if (!status) set_norm(l, j, sqrt(csrec_squares(l->A->m, l->column)));
+    for (int64_t j = 0; j < l->A->n; j += l->A->parts) {
+        CSREC_TRY(stops(l) ? CSREC_STOPPED : csrec_operator_column(l->A, j, l->column));
+        set_norm(l, j, sqrt(csrec_squares(l->A->m, l->column)));
     }
-    return status;
+    return CSREC_OK;
 }
 
 /* So many more probes, where lengths are not known; norms become the mean of all so far. */

@@ -9,8 +9,7 @@
 
 static csrec_status run_rounds(csrec_cuda_shrink *shrink, const csrec_frames_job *job,
                                csrec_error *error) {
-    csrec_status status = CSREC_OK;
-    for (int64_t k = 0; k < job->rounds && !status; k++) {
+    for (int64_t k = 0; k < job->rounds; k++) {
         const csrec_shrink_step *step = &job->round[k];
         csrec_cuda_shrink_round round = {.threshold = step->threshold,
                                          .relax = step->relax,
@@ -19,9 +18,9 @@ static csrec_status run_rounds(csrec_cuda_shrink *shrink, const csrec_frames_job
                                          .last = k + 1 == job->rounds};
         for (int f = 0; f < job->frames; f++)
             csrec_dct_offset(job->step[f], step->draw, &round.down[f], &round.right[f]);
-        status = csrec_cuda_shrink_step(shrink, &round, error);
+        CSREC_TRY(csrec_cuda_shrink_step(shrink, &round, error));
     }
-    return status;
+    return CSREC_OK;
 }
 
 static csrec_status threshold(const csrec_context *context, const csrec_frames_job *job,

@@ -336,17 +336,16 @@ csrec_status csrec_cuda_shrink_result(csrec_cuda_shrink *s, double *mean, double
     const work *w = &s->job;
     double sums[CSREC_SHRINK_FRAMES * SUMS];
     int64_t pixels = s->height * s->width;
-    csrec_status status =
-        CSREC_CUDA_EACH(mean_frames, pixels, 256, error, *w, pixels, s->width, s->picture);
-    for (int k = 0; k < w->n && !status; k++)
-        status = CSREC_CUDA_RUN(sum_errors, SUMS, SUM_THREADS, error, w->frames[k], s->width, s->m,
-                                s->index, s->sums + k * SUMS);
+    CSREC_TRY(CSREC_CUDA_EACH(mean_frames, pixels, 256, error, *w, pixels, s->width, s->picture));
+    for (int k = 0; k < w->n; k++)
+        CSREC_TRY(CSREC_CUDA_RUN(sum_errors, SUMS, SUM_THREADS, error, w->frames[k], s->width, s->m,
+                                 s->index, s->sums + k * SUMS));
     size_t bytes = (size_t)pixels * sizeof(double);
-    if (!status) status = csrec_cuda_copy(mean, s->picture, bytes, error);
-    if (!status) status = csrec_cuda_copy(sums, s->sums, w->n * SUMS * sizeof(double), error);
-    for (int k = 0; k < w->n && !status; k++) {
+    CSREC_TRY(csrec_cuda_copy(mean, s->picture, bytes, error));
+    CSREC_TRY(csrec_cuda_copy(sums, s->sums, w->n * SUMS * sizeof(double), error));
+    for (int k = 0; k < w->n; k++) {
         energy[k] = 0.0;
         for (int i = 0; i < SUMS; i++) energy[k] += sums[k * SUMS + i];
     }
-    return status;
+    return CSREC_OK;
 }

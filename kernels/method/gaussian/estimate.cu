@@ -165,9 +165,7 @@ template <int WIDE, int CHANNELS>
 static csrec_status launch(const csrec_gaussian_device *g, int n, fitting f, csrec_error *error) {
     const auto kernel = estimate_groups<WIDE, CHANNELS>;
     int most = 0;
-    csrec_status status =
-        csrec_cuda_allow_shared((const void *)kernel, "estimate_groups", &most, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_allow_shared((const void *)kernel, "estimate_groups", &most, error));
     while (f.teams > 1 && bytes_for<WIDE, CHANNELS>(g, &f) > most) f.teams--;
     const int bytes = bytes_for<WIDE, CHANNELS>(g, &f);
     if (bytes > most)

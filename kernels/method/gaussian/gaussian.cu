@@ -95,11 +95,10 @@ static csrec_status check(const csrec_cuda_gaussian_spec *spec, csrec_error *err
 static csrec_status fill(csrec_cuda_gaussian *s, const csrec_cuda_gaussian_spec *spec,
                          csrec_error *error) {
     const int64_t entries = s->g.entries;
-    csrec_status status = csrec_cuda_copy(s->g.mask, spec->mask, (size_t)entries, error);
-    for (int c = 0; c < spec->channels && !status; c++)
-        status = csrec_cuda_copy(s->g.y + c * entries, spec->y[c], (size_t)entries * sizeof(float),
-                                 error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_copy(s->g.mask, spec->mask, (size_t)entries, error));
+    for (int c = 0; c < spec->channels; c++)
+        CSREC_TRY(csrec_cuda_copy(s->g.y + c * entries, spec->y[c], (size_t)entries * sizeof(float),
+                                  error));
     return CSREC_CUDA_EACH(mark_unknown, entries * s->g.channels, 256, error, s->g);
 }
 
@@ -134,13 +133,12 @@ void csrec_cuda_gaussian_destroy(csrec_cuda_gaussian *s) {
 static csrec_status copy_estimate(const csrec_gaussian_device *g, float *const *u,
                                   float *const *variance, bool back, csrec_error *error) {
     const size_t bytes = (size_t)g->entries * sizeof(float);
-    csrec_status status = CSREC_OK;
-    for (int k = 0; k < 2 * g->channels && !status; k++) {
+    for (int k = 0; k < 2 * g->channels; k++) {
         float *host = (k % 2 ? variance : u)[k / 2];
         float *own = (k % 2 ? g->variance : g->u) + k / 2 * g->entries;
-        status = csrec_cuda_copy(back ? host : own, back ? own : host, bytes, error);
+        CSREC_TRY(csrec_cuda_copy(back ? host : own, back ? own : host, bytes, error));
     }
-    return status;
+    return CSREC_OK;
 }
 
 csrec_status csrec_cuda_gaussian_set(csrec_cuda_gaussian *s, float *const *u,
@@ -181,20 +179,18 @@ static csrec_status place_references(const csrec_gaussian_device *g,
     const int counts[] = {round->slices, round->rows, round->columns};
     const int *const from[] = {round->slice, round->row, round->column};
     int *const to[] = {g->slice, g->row, g->column};
-    csrec_status status = CSREC_OK;
-    for (int a = 0; a < 3 && !status; a++)
-        status = csrec_cuda_copy(to[a], from[a], (size_t)counts[a] * sizeof(int), error);
-    return status;
+    for (int a = 0; a < 3; a++)
+        CSREC_TRY(csrec_cuda_copy(to[a], from[a], (size_t)counts[a] * sizeof(int), error));
+    return CSREC_OK;
 }
 
 csrec_status csrec_cuda_gaussian_run(csrec_cuda_gaussian *s, const csrec_cuda_gaussian_round *round,
                                      csrec_error *error) {
-    csrec_status status = check_round(s, round, error);
-    if (!status) status = set_patch(s, round, error);
-    if (status) return status;
+    CSREC_TRY(check_round(s, round, error));
+    CSREC_TRY(set_patch(s, round, error));
     s->g.group = round->group;
     s->slices = 0; /* until there are candidates */
-    status = place_references(&s->g, round, error);
+    csrec_status status = place_references(&s->g, round, error);
     if (!status) status = csrec_gaussian_guide(&s->g, error);
     if (!status) status = csrec_gaussian_clear(&s->g, error);
     const int64_t all = references_of(round);

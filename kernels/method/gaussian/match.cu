@@ -277,9 +277,7 @@ csrec_status csrec_gaussian_match(const csrec_gaussian_device *g,
     /* Candidates are compared one by one. */
     match_kernel *kernel = kernel_for(round->again ? ANY : g->patch_width + 2 * round->margin);
     int most = 0;
-    csrec_status status =
-        csrec_cuda_allow_shared((const void *)kernel, "match_patches", &most, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_allow_shared((const void *)kernel, "match_patches", &most, error));
     if (bytes > most || (2 * round->deep + 1) * side * side > 65535)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "CUDA: a window of radius %d does not fit; use backend cpu",

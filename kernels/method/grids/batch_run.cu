@@ -145,15 +145,11 @@ csrec_status csrec_cuda_batch_start(csrec_cuda_batch *batch, int64_t s, const do
 
 csrec_status csrec_cuda_batch_norms(csrec_cuda_batch *batch, csrec_error *error) {
     size_t bytes = (size_t)batch->signals * sizeof *batch->signal;
-    csrec_status status =
-        csrec_cuda_upload(batch->device_signal, batch->signal, bytes, batch->stream, error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_upload(batch->device_signal, batch->signal, bytes, batch->stream, error));
     norms<<<(unsigned)batch->signals, 32, 0, (cudaStream_t)batch->stream>>>(batch->device_tree,
                                                                             batch->device_signal);
-    status = csrec_cuda_launched("norms", error);
-    return status ? status
-                  : csrec_cuda_download(batch->signal, batch->device_signal, bytes, batch->stream,
-                                        error);
+    CSREC_TRY(csrec_cuda_launched("norms", error));
+    return csrec_cuda_download(batch->signal, batch->device_signal, bytes, batch->stream, error);
 }
 
 /* Waits for the stream and reports the signals' progress to `seen`. */
@@ -178,14 +174,9 @@ csrec_status csrec_cuda_batch_run(csrec_cuda_batch *batch, int warps,
     int stride = 0;
     for (int64_t t = 0; t < batch->trees; t++)
         if (batch->tree[t].stride > stride) stride = batch->tree[t].stride;
-    csrec_status status =
-        csrec_cuda_upload(batch->device_signal, batch->signal, bytes, batch->stream, error);
-    if (!status)
-        status = csrec_cuda_pursue(batch->device_tree, batch->device_signal, batch->signals, warps,
-                                   stride, batch->seen, batch->seen + 1, batch->stream, error);
-    if (!status) status = watch(batch, seen, context, error);
-    if (!status)
-        status =
-            csrec_cuda_download(batch->signal, batch->device_signal, bytes, batch->stream, error);
-    return status;
+    CSREC_TRY(csrec_cuda_upload(batch->device_signal, batch->signal, bytes, batch->stream, error));
+    CSREC_TRY(csrec_cuda_pursue(batch->device_tree, batch->device_signal, batch->signals, warps,
+                                stride, batch->seen, batch->seen + 1, batch->stream, error));
+    CSREC_TRY(watch(batch, seen, context, error));
+    return csrec_cuda_download(batch->signal, batch->device_signal, bytes, batch->stream, error);
 }

@@ -89,12 +89,9 @@ static csrec_status sort_rows(csrec_cuda_job *j, int levels, const csrec_cuda_gr
                               csrec_cuda_grid *grid, csrec_cuda_plane *p) {
     csrec_cuda_workspace *s = &j->work;
     int64_t n = j->m->n;
-    csrec_status status = csrec_cuda_upload(grid, described, sizeof *grid, NULL, j->error);
-    if (!status)
-        status = csrec_cuda_grid_rows(grid, n, s->index, s->rows, s->sample, NULL, j->error);
-    return status ? status
-                  : csrec_cuda_sort(n, levels, s->rows, s->sample, p->rows, p->order, s->scratch,
-                                    j->error);
+    CSREC_TRY(csrec_cuda_upload(grid, described, sizeof *grid, NULL, j->error));
+    CSREC_TRY(csrec_cuda_grid_rows(grid, n, s->index, s->rows, s->sample, NULL, j->error));
+    return csrec_cuda_sort(n, levels, s->rows, s->sample, p->rows, p->order, s->scratch, j->error);
 }
 
 csrec_status csrec_cuda_plane_create(csrec_cuda_job *j, int64_t number, int64_t place,
@@ -182,12 +179,11 @@ static csrec_status create_workspace(csrec_cuda_job *j, bool batches, csrec_cuda
     const csrec_measurement *m = j->m;
     csrec_cuda_workspace *s = &j->work;
     lay_out_workspace(j, batches);
-    csrec_status status =
-        csrec_cuda_block_create(&s->block, "the samples and the signal", j->error);
-    if (status) return status;
+    CSREC_TRY(csrec_cuda_block_create(&s->block, "the samples and the signal", j->error));
     lay_out_workspace(j, batches);
     size_t n = (size_t)m->n, values = n * (size_t)m->channels;
-    status = csrec_cuda_pipe_send(pipe, s->index, m->index, n * sizeof *s->index, j->error);
+    csrec_status status =
+        csrec_cuda_pipe_send(pipe, s->index, m->index, n * sizeof *s->index, j->error);
     if (!status && batches)
         status = csrec_cuda_pipe_send(pipe, s->y, m->y, values * sizeof *s->y, j->error);
     size_t bytes = (size_t)(j->entries * m->channels) * sizeof *s->signal;

@@ -25,12 +25,11 @@ typedef struct run {
 static csrec_status build_grid(run *r, int64_t number) {
     csrec_cuda_job *j = r->job;
     double start = csrec_seconds();
-    csrec_status status = csrec_cuda_plane_create(j, number, 0, &r->plane);
-    if (!status)
-        status =
-            csrec_cuda_copy(r->order, r->plane.order, (size_t)j->m->n * sizeof *r->order, j->error);
+    CSREC_TRY(csrec_cuda_plane_create(j, number, 0, &r->plane));
+    CSREC_TRY(
+        csrec_cuda_copy(r->order, r->plane.order, (size_t)j->m->n * sizeof *r->order, j->error));
     j->report.seconds_tree += csrec_seconds() - start;
-    return status;
+    return CSREC_OK;
 }
 
 static bool pass_progress(const csrec_progress *progress, void *context) {
@@ -85,11 +84,10 @@ static csrec_status pursue(run *r, int64_t channel, csrec_atoms *found) {
 /* A csrec_cuda_pass's add, of whole channels. */
 static csrec_status fill(run *r) {
     csrec_cuda_job *j = r->job;
-    csrec_status status = CSREC_OK;
-    for (int64_t c = 0; c < j->m->channels && !status; c++)
-        status = csrec_cuda_fill(j->work.grid, j->report.levels, &r->found[c], j->entries,
-                                 j->m->channels, j->work.signal + c, j->error);
-    return status;
+    for (int64_t c = 0; c < j->m->channels; c++)
+        CSREC_TRY(csrec_cuda_fill(j->work.grid, j->report.levels, &r->found[c], j->entries,
+                                  j->m->channels, j->work.signal + c, j->error));
+    return CSREC_OK;
 }
 
 static csrec_status add_grid(run *r, bool first, bool last) {

@@ -122,16 +122,15 @@ static csrec_status add(const csrec_cuda_batch *batch, const csrec_cuda_grid *gr
 }
 
 csrec_status csrec_cuda_scale(csrec_cuda_batch *batch, csrec_error *error) {
-    csrec_status status = CSREC_OK;
-    for (int64_t s = 0; s < batch->signals && !status; s++) {
+    for (int64_t s = 0; s < batch->signals; s++) {
         const csrec_cuda_tree *tree = &batch->tree[batch->signal[s].tree];
         if (tree->items < 1) continue;
         scale_atoms<<<csrec_cuda_blocks(tree->items, THREADS), THREADS, 0,
                       (cudaStream_t)batch->stream>>>(*tree, batch->signal[s].unit,
                                                      batch->signal[s].x);
-        status = csrec_cuda_launched("scale_atoms", error);
+        CSREC_TRY(csrec_cuda_launched("scale_atoms", error));
     }
-    return status;
+    return CSREC_OK;
 }
 
 csrec_status csrec_cuda_synthesize(const csrec_cuda_batch *batch, const csrec_cuda_grid *grids,

@@ -20,9 +20,8 @@ const char *csrec_fft_library(void) {
 csrec_status csrec_fft_create(const csrec_shape *shape, csrec_fft **fft) {
     int n[CSREC_DIMS_MAX];
     int64_t entries;
-    csrec_status status = csrec_shape_count(shape, &entries);
-    if (!status && entries > INT32_MAX) status = CSREC_UNSUPPORTED;
-    if (status) return status;
+    CSREC_TRY(csrec_shape_count(shape, &entries));
+    if (entries > INT32_MAX) return CSREC_UNSUPPORTED;
     for (int a = 0; a < shape->dims; a++) n[a] = (int)shape->dim[a];
     csrec_fft *made = calloc(1, sizeof *made);
     fftw_complex *room = malloc((size_t)entries * sizeof *room); /* whose values plans ignore */

@@ -99,12 +99,11 @@ static csrec_status read_part(csrec_input *input, int64_t slices, int64_t slice,
                               csrec_error *error) {
     csrec_reader reader = csrec_input_reader(input);
     const uint64_t bytes = input->size / (uint64_t)slices;
-    csrec_status status = csrec_memory_check(bytes, 2, input->name, error);
-    if (!status) status = csrec_reader_skip(&reader, (uint64_t)slice * bytes, input->name, error);
-    if (status) return status;
+    CSREC_TRY(csrec_memory_check(bytes, 2, input->name, error));
+    CSREC_TRY(csrec_reader_skip(&reader, (uint64_t)slice * bytes, input->name, error));
     *values = malloc((size_t)bytes);
     if (!*values) return csrec_memory_fail(error, input->name);
-    status = csrec_reader_take(&reader, *values, bytes, input->name, error);
+    csrec_status status = csrec_reader_take(&reader, *values, bytes, input->name, error);
     if (status) free(*values);
     return status;
 }
@@ -134,8 +133,6 @@ static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_e
     signal->pixels.data = values;
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ k-space ------------------- */
 
 /* An array of another file. */
 static csrec_status read_other(const char *path, header *h, float **values, csrec_error *error) {
@@ -277,8 +274,6 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     return csrec_measurement_deliver(status, &m, measurement);
 }
 
-/* ------------------------------------------------------------------ writing ------------------- */
-
 /* The extents of x, y and z: those of `like` where it has them, as of slices along x. The first
  * axis of a stack is where `like` has as many entries after the coils, or BART's of slices. */
 static void place(const csrec_shape *shape, bool stack, const char *like, int64_t dim[AXES]) {
@@ -321,18 +316,17 @@ static csrec_status write_values(csrec_output *output, const csrec_image *signal
     const int64_t one = entries / (signal->stack ? signal->pixels.shape.dim[0] : 1);
     float piece[1024];
     int used = 0;
-    csrec_status status = CSREC_OK;
-    for (int64_t i = 0; i < entries && !status; i++) {
+    for (int64_t i = 0; i < entries; i++) {
         const int64_t k = i % one, plane = one / channels;
         const int64_t from = i - k + k % plane * channels + k / plane;
         piece[used++] = (float)csrec_array_value(&signal->pixels, from * each);
         piece[used++] =
             each == 2 ? (float)csrec_array_value(&signal->pixels, from * each + 1) : 0.0f;
         if (used < 1024 && i + 1 < entries) continue;
-        status = csrec_output_write(output, piece, (uint64_t)used * sizeof *piece, error);
+        CSREC_TRY(csrec_output_write(output, piece, (uint64_t)used * sizeof *piece, error));
         used = 0;
     }
-    return status;
+    return CSREC_OK;
 }
 
 static const char *refusal(const csrec_shape *shape, int64_t channels) {
@@ -352,16 +346,14 @@ static csrec_status write_signal(csrec_files *files, const char *path, const csr
                           "%s: a .cfl is two files; write to a name that ends in .cfl", path);
     if (real.is_complex) real.pixels.shape.dims--;
     real.is_complex = false;
-    csrec_status status =
-        csrec_image_split(&real, real.has_channels, path, &shape, &channels, error);
-    if (!status && !signal->pixels.data)
-        status =
-            csrec_fail(error, CSREC_ARGUMENT, "%s: the array to write is not a valid one", path);
-    if (status) return status;
+    CSREC_TRY(csrec_image_split(&real, real.has_channels, path, &shape, &channels, error));
+    if (!signal->pixels.data)
+        CSREC_TRY(
+            csrec_fail(error, CSREC_ARGUMENT, "%s: the array to write is not a valid one", path));
     place(&shape, signal->stack, like, dim);
     if (channels > 1) dim[COILS] = channels;
     CSREC_TRY(csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error));
-    status = write_values(&output, signal, channels, error);
+    csrec_status status = write_values(&output, signal, channels, error);
     status = csrec_output_close(&output, status, error);
     return status ? status : write_header(files, path, dim, error);
 }

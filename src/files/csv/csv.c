@@ -86,11 +86,10 @@ static csrec_status take_line(matrix *t, csrec_csv_line line, double *row) {
 static csrec_status read_lines(matrix *t, double *values) {
     csrec_csv_cursor cursor = t->start;
     csrec_csv_line line;
-    csrec_status status = CSREC_OK;
     t->whole = true;
-    for (int64_t k = 0; !status && csrec_csv_next_data(&cursor, &line); k++)
-        status = take_line(t, line, &values[k * t->width]);
-    return status;
+    for (int64_t k = 0; csrec_csv_next_data(&cursor, &line); k++)
+        CSREC_TRY(take_line(t, line, &values[k * t->width]));
+    return CSREC_OK;
 }
 
 static void make_whole(csrec_array *array) {
@@ -104,16 +103,15 @@ static void make_whole(csrec_array *array) {
 }
 
 static csrec_status parse(matrix *t, csrec_image *signal) {
-    csrec_status status = measure(t);
-    if (!status && t->height == 0)
-        status =
-            csrec_fail(t->error, CSREC_DATA, "%s: line %lld: names columns, but no values follow",
-                       t->name, (long long)t->heading.number);
-    if (status) return status;
+    CSREC_TRY(measure(t));
+    if (t->height == 0)
+        return csrec_fail(t->error, CSREC_DATA,
+                          "%s: line %lld: names columns, but no values follow", t->name,
+                          (long long)t->heading.number);
     csrec_shape shape = {t->width == 1 ? 1 : 2, {t->height, t->width}};
     if (csrec_array_create(CSREC_F64, &shape, &signal->pixels))
         return csrec_memory_fail(t->error, t->name);
-    status = read_lines(t, signal->pixels.data);
+    csrec_status status = read_lines(t, signal->pixels.data);
     if (status)
         csrec_image_clear(signal);
     else if (t->whole)

@@ -131,14 +131,13 @@ static csrec_status measure_line(table *t, csrec_csv_line line) {
     csrec_csv_line fields[CSREC_CSV_FIELDS];
     int64_t whole;
     double real;
-    csrec_status status = take_fields(t, line, fields);
-    for (int d = 0; d < t->columns.dims && !status; d++) {
+    CSREC_TRY(take_fields(t, line, fields));
+    for (int d = 0; d < t->columns.dims; d++) {
         const csrec_csv_line *field = &fields[t->columns.coordinate[d]];
         int axis = t->columns.axis[d];
-        status = take_coordinate(t, d, field, &whole, &real);
-        if (!status) status = check_declared(t, field, axis, whole);
-        if (!status) status = check_counted(t, field, d, whole);
-        if (status) return status;
+        CSREC_TRY(take_coordinate(t, d, field, &whole, &real));
+        CSREC_TRY(check_declared(t, field, axis, whole));
+        CSREC_TRY(check_counted(t, field, d, whole));
         t->real = t->real || whole < 0;
         if (t->n == 0) t->first[d] = t->least[d] = whole;
         if (whole < t->least[d]) t->least[d] = whole;
@@ -146,7 +145,7 @@ static csrec_status measure_line(table *t, csrec_csv_line line) {
         if (whole >= t->shape.dim[axis]) t->shape.dim[axis] = whole + 1;
     }
     t->n++;
-    return status;
+    return CSREC_OK;
 }
 
 /* Whether coordinates are places, not positions. Whole numbers from 0 are positions, unless a grid

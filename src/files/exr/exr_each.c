@@ -32,8 +32,6 @@ __attribute__((format(printf, 2, 3))) static void say(csrec_exr_each *each, cons
     va_end(values);
 }
 
-/* ------------------------------------------------------------------ the header ---------------- */
-
 /* Cycles: "cycles.ViewLayer.samples", a text; pbrt-v4: "samplesPerPixel" (src/pbrt/util/image.cpp,
  * Image::WriteEXR). */
 static double samples_of(const exr_attribute_t *a, const char *layer) {
@@ -57,8 +55,6 @@ static double find_samples(const job *j, const char *layer) {
             found = samples_of(a, layer);
     return found >= 1.0 && isfinite(found) ? found : 0.0;
 }
-
-/* ------------------------------------------------------------------ pixels -------------------- */
 
 /* CSREC_OK with pixels of no data: they cannot be read. */
 static csrec_status read_channels(job *j, int part, int channels, const int *channel,
@@ -111,8 +107,6 @@ static csrec_status take_rays(job *j, const csrec_exr_layer *one, csrec_error *e
     return status;
 }
 
-/* ------------------------------------------------------------------ variances ----------------- */
-
 static const char *component(const job *j, int part, int channel) {
     const exr_attr_chlist_t *list = NULL;
     if (exr_get_channels(j->exr.file, part, &list)) return "";
@@ -163,8 +157,6 @@ static csrec_status take_variance(job *j, const csrec_exr_layer *one, csrec_erro
     csrec_image_clear(&picture);
     return status;
 }
-
-/* ------------------------------------------------------------------ the file ------------------ */
 
 static csrec_status take_all(job *j, csrec_error *error) {
     const char *left = NULL;

@@ -123,8 +123,6 @@ csrec_status csrec_exr_layers_find(layers *s, int64_t room, csrec_error *error) 
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ pixels -------------------- */
-
 static int add_to(csrec_exr_layout *l, int channel) {
     if (channel < 0) return -1;
     l->channel[l->channels] = channel;
@@ -203,13 +201,10 @@ static csrec_status take_part(layers *s, int part, csrec_measurement *m, csrec_e
 
 static csrec_status take_all(layers *s, csrec_measurement *m, csrec_error *error) {
     int parts = 1;
-    csrec_status status = CSREC_OK;
     exr_get_count(s->exr->file, &parts);
-    for (int p = 0; p < parts && !status; p++) status = take_part(s, p, m, error);
-    return status;
+    for (int p = 0; p < parts; p++) CSREC_TRY(take_part(s, p, m, error));
+    return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ files --------------------- */
 
 /* all: not those alone that are of a kind, beside what is read as the picture. */
 static csrec_status read_layers(csrec_input *input, bool all, csrec_measurement *m,

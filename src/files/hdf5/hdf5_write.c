@@ -339,9 +339,8 @@ static csrec_status create_file(writer *w, const csrec_output *output, bool *mem
     *memory = !output->temporary ||
               csrec_hdf5_create(output->name, output->temporary, 0, &w->h5, w->error);
     if (!*memory) return CSREC_OK;
-    csrec_status status = csrec_memory_check(bytes, 1, output->name, w->error);
-    return status ? status
-                  : csrec_hdf5_create(output->name, NULL, bytes / 8 + (1 << 16), &w->h5, w->error);
+    CSREC_TRY(csrec_memory_check(bytes, 1, output->name, w->error));
+    return csrec_hdf5_create(output->name, NULL, bytes / 8 + (1 << 16), &w->h5, w->error);
 }
 
 static csrec_status write_values(writer *w, csrec_output *output) {
@@ -375,13 +374,11 @@ csrec_status csrec_hdf5_write_slabs(csrec_files *files, const char *path, const 
     writer w = {.error = error, .signal = signal, .take = take, .context = context};
     csrec_output output;
     char file[CSREC_PATH_ROOM];
-    csrec_status status = measure(&w, path);
-    if (!status && !take && !signal->pixels.data)
-        status = csrec_fail(error, CSREC_ARGUMENT, "%s: has no values to write", path);
-    if (status) return status;
-    status =
-        csrec_output_open(files, csrec_path_file(path, file), CSREC_OUTPUT_STREAM, &output, error);
-    if (status) return status;
+    CSREC_TRY(measure(&w, path));
+    if (!take && !signal->pixels.data)
+        return csrec_fail(error, CSREC_ARGUMENT, "%s: has no values to write", path);
+    CSREC_TRY(
+        csrec_output_open(files, csrec_path_file(path, file), CSREC_OUTPUT_STREAM, &output, error));
     return csrec_output_close(&output, write_file(&w, &output, path, like), error);
 }
 

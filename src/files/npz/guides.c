@@ -93,8 +93,6 @@ void csrec_npz_guides_add(const csrec_measurement *m, csrec_npz_names *names,
                                            (uint64_t)g->n * width * sizeof *names->letter};
 }
 
-/* ------------------------------------------------------------------ of each sample ------------ */
-
 bool csrec_npz_is_each(const csrec_npz *npz) {
     csrec_npz_member member;
     if (!csrec_npz_has(npz, "sigma") || csrec_npz_begin(npz, "sigma", &member, NULL)) return false;

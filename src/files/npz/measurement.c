@@ -136,13 +136,12 @@ enum { PIECE = CSREC_NPZ_PIECE };
 static csrec_status read_places(const csrec_npz *npz, csrec_npz_member *member,
                                 csrec_measurement *m, csrec_error *error) {
     csrec_npy_header part = member->header;
-    csrec_status status = CSREC_OK;
-    for (int64_t at = 0; at < m->n && !status; at += part.count) {
+    for (int64_t at = 0; at < m->n; at += part.count) {
         part.count = m->n - at < PIECE ? m->n - at : PIECE;
-        status = csrec_npy_values_i64(&member->reader, &part, member->name, m->index + at, error);
-        if (!status) status = csrec_measurement_check_next(m, at, part.count, npz->name, error);
+        CSREC_TRY(csrec_npy_values_i64(&member->reader, &part, member->name, m->index + at, error));
+        CSREC_TRY(csrec_measurement_check_next(m, at, part.count, npz->name, error));
     }
-    return status;
+    return CSREC_OK;
 }
 
 csrec_status csrec_npz_check_index(const csrec_npz_member *member, int64_t n, csrec_error *error) {
@@ -160,11 +159,10 @@ csrec_status csrec_npz_check_index(const csrec_npz_member *member, int64_t n, cs
 
 static csrec_status read_index(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     csrec_npz_member member;
-    csrec_status status = csrec_npz_shape(npz, m, error);
-    if (!status) status = csrec_through_read(npz, m, error);
-    if (!status) status = csrec_npz_begin(npz, "index", &member, error);
-    if (status) return status;
-    status = csrec_npz_check_index(&member, m->n, error);
+    CSREC_TRY(csrec_npz_shape(npz, m, error));
+    CSREC_TRY(csrec_through_read(npz, m, error));
+    CSREC_TRY(csrec_npz_begin(npz, "index", &member, error));
+    csrec_status status = csrec_npz_check_index(&member, m->n, error);
     if (!status) status = make_room(npz, m, error);
     if (!status) status = read_places(npz, &member, m, error);
     return csrec_npz_end(&member, status, error);
@@ -357,14 +355,13 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     csrec_measurement m = {0};
     if (csrec_npz_is_foreign(input))
         return csrec_measurement_from_signal(input, options, measurement, error);
-    csrec_status status = csrec_read_options_check(options, false, false, input->name, error);
-    if (!status) status = csrec_npz_open(input, &npz, error);
-    if (status) return status;
+    CSREC_TRY(csrec_read_options_check(options, false, false, input->name, error));
+    CSREC_TRY(csrec_npz_open(input, &npz, error));
     npz.progress = input->progress;
     npz.context = input->context;
     npz.empty = options->empty;
     /* y last: a file refused for a small array has not unpacked it. */
-    status = measure(&npz, &m, error);
+    csrec_status status = measure(&npz, &m, error);
     if (!status) status = csrec_npz_tones(&npz, &m, error);
     if (!status) status = read_positions(&npz, &m, error);
     if (!status) status = csrec_npz_guides_read(&npz, !options->no_guides, &m, error);

@@ -71,27 +71,23 @@ static csrec_status look_at_index(slabs *s, int64_t z, int64_t count, csrec_erro
 static csrec_status look_at_places(slabs *s, csrec_error *error) {
     const int64_t all = s->masked ? s->entries : s->form.n;
     int64_t found = 0;
-    csrec_status status = CSREC_OK;
-    for (int64_t z = 0; z < s->zones && !status; z++) {
+    for (int64_t z = 0; z < s->zones; z++) {
         const int64_t count = piece_at(z * PIECE, all);
-        status = read_places(s, z * PIECE, count, error);
-        if (!status)
-            status =
-                s->masked ? look_at_mask(s, z, count, &found) : look_at_index(s, z, count, error);
+        CSREC_TRY(read_places(s, z * PIECE, count, error));
+        CSREC_TRY(s->masked ? look_at_mask(s, z, count, &found)
+                            : look_at_index(s, z, count, error));
     }
-    if (!status && s->masked) status = csrec_npz_check_count(&s->places, found, s->form.n, error);
-    return status;
+    if (s->masked) CSREC_TRY(csrec_npz_check_count(&s->places, found, s->form.n, error));
+    return CSREC_OK;
 }
 
 static csrec_status look_at_y(slabs *s, csrec_error *error) {
-    csrec_status status = CSREC_OK;
-    for (int64_t at = 0, count; at < s->form.n && !status; at += count) {
+    for (int64_t at = 0, count; at < s->form.n; at += count) {
         count = piece_at(at, s->form.n);
-        status = read_y(s, at, count, s->values, error);
-        if (!status)
-            status = csrec_values_check_piece(&s->form, at, count, s->values, s->npz.name, error);
+        CSREC_TRY(read_y(s, at, count, s->values, error));
+        CSREC_TRY(csrec_values_check_piece(&s->form, at, count, s->values, s->npz.name, error));
     }
-    return status;
+    return CSREC_OK;
 }
 
 /* Both members are read in their order, so that their checksums are compared. */
@@ -257,10 +253,9 @@ static csrec_status open_arrays(slabs *s, bool guides, csrec_error *error) {
     s->masked = csrec_npz_has(npz, "mask");
     if (csrec_npz_has(npz, "operator")) return refuse(s, "it has an operator", error);
     if (index == s->masked) return refuse(s, "it has no index or mask", error);
-    csrec_status status = csrec_npz_begin_y(npz, &s->form, &s->y, error);
-    if (!status) status = csrec_npz_tones(npz, &s->form, error);
-    if (!status) status = open_places(s, error);
-    if (status) return status;
+    CSREC_TRY(csrec_npz_begin_y(npz, &s->form, &s->y, error));
+    CSREC_TRY(csrec_npz_tones(npz, &s->form, error));
+    CSREC_TRY(open_places(s, error));
     if (s->form.is_complex) return refuse(s, "it has complex numbers", error);
     if (csrec_npz_has(npz, "sequence")) return refuse(s, "it is a sequence", error);
     if (guides && csrec_npz_has(npz, "guides")) return refuse(s, "it has guides", error);

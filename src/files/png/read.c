@@ -278,9 +278,8 @@ static csrec_status tell(csrec_input *input, csrec_about *about, csrec_error *er
     char type[5] = "";
     csrec_image image;
     bool transparent;
-    csrec_status status = csrec_input_load(input, error);
-    if (!status) status = peek(input, &image, &transparent, error);
-    if (status) return status;
+    CSREC_TRY(csrec_input_load(input, error));
+    CSREC_TRY(peek(input, &image, &transparent, error));
     for (int i = 0; i < 3; i++) about->extent[i] = image.pixels.shape.dim[i];
     for (uint64_t at = 8; csrec_input_peek(input, at, head, sizeof head) == sizeof head;) {
         const uint32_t size = csrec_about_number(head, 4);

@@ -34,11 +34,10 @@ static csrec_status open_network(csrec_beside *b, const csrec_prior_from *from,
     CSREC_TRY(csrec_prior_begin(from, 0, &b->use, error));
     b->frames = integer_of(b->use.model, "frames");
     b->guides = integer_of(b->use.model, "guides");
-    csrec_status status =
-        csrec_prior_start(&b->use, planes_of(b->frames, b->guides), context, options, error);
+    CSREC_TRY(csrec_prior_start(&b->use, planes_of(b->frames, b->guides), context, options, error));
     b->net = b->use.net;
-    if (!status) csrec_net_info(b->net, NULL, &b->multiple, NULL);
-    return status;
+    csrec_net_info(b->net, NULL, &b->multiple, NULL);
+    return CSREC_OK;
 }
 
 static int64_t work_of(int64_t height, int64_t width, int guides) {

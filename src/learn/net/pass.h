@@ -73,7 +73,7 @@ csrec_status csrec_prior_pass_add(csrec_prior_pass *pass, const csrec_prior_samp
 /* ------------------------------------------------------------------ a fit */
 
 /* Seconds of reading the prior of a method, on one thread. */
-#define CSREC_PRIOR_LOAD 0.2
+#define CSREC_PRIOR_LOAD 0.02
 
 enum { CSREC_FIT_SIDE = 256 }; /* of a part, at most, in pixels; a multiple of 32 */
 

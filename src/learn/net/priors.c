@@ -60,8 +60,6 @@ void csrec_priors_destroy(csrec_priors *priors) {
     free(priors);
 }
 
-/* ------------------------------------------------------------------ models -------------------- */
-
 /* Of the priors that are locked; by its path, as the environment may name another folder. */
 static csrec_status find_model(csrec_priors *priors, int64_t channels, const csrec_model **model,
                                csrec_error *error) {
@@ -103,8 +101,6 @@ csrec_status csrec_prior_begin(const csrec_prior_from *from, int64_t channels, c
     use->model = use->own;
     return status;
 }
-
-/* ------------------------------------------------------------------ networks ------------------ */
 
 /* One that suits and is not in use, or a new one without a network. */
 static csrec_prior_net *take_net(const csrec_prior_use *use, const csrec_context *context,

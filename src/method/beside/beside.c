@@ -20,8 +20,6 @@ static const csrec_param params[] = {
     {"motion", 1, 0, 1, "1: samples of other frames are carried to where the frame shows the same"},
     {0}};
 
-/* ------------------------------------------------------------------ frames of a signal -------- */
-
 /* The samples of each frame of a sequence, in their order. */
 typedef struct frames {
     const csrec_measurement *m;
@@ -143,8 +141,6 @@ csrec_status csrec_film_run(const csrec_recovery *r, csrec_film_fn begin, csrec_
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     return csrec_film_run(r, csrec_film_create, error);
 }
-
-/* ------------------------------------------------------------------ the table row ------------- */
 
 static bool suits(const csrec_measurement *m) {
     const int64_t most = INT64_C(1) << 30, axis = m->shape.dims - 2;

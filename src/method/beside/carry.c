@@ -30,8 +30,6 @@ double csrec_film_between(const csrec_film *f, const double *signal, int64_t C, 
     return first + (y - (double)row) * (second - first);
 }
 
-/* ------------------------------------------------------------------ samples ------------------- */
-
 /* A frame's samples of a channel in tones; returns their number. */
 static int64_t spread(csrec_film *f, int64_t k, int64_t c, double middle, double unit,
                       float *values, uint8_t *known) {

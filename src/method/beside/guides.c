@@ -9,8 +9,6 @@
 #include "measurement/guides.h"
 #include "method/beside/beside.h"
 
-/* ------------------------------------------------------------------ candidates ---------------- */
-
 /* Of planes of one name that tell of the colour of surfaces, one a channel, that of this one. */
 static bool serves(const csrec_guides *g, int64_t k, int64_t c, int64_t channels) {
     int64_t before = 0, all = 0;
@@ -30,8 +28,6 @@ static int64_t find(const csrec_measurement *m, int64_t c, int64_t entries, cons
         if (serves(m->guides, k, c, m->channels)) list[n++] = m->guides->values + k * entries;
     return n;
 }
-
-/* ------------------------------------------------------------------ choice -------------------- */
 
 /* Products of all candidates and the channel at its samples, each less its mean; [n + 1][n + 1]. */
 static void multiply(const csrec_measurement *m, int64_t c, int64_t n, const float *const *list,
@@ -95,8 +91,6 @@ static bool choose(const csrec_measurement *m, int64_t c, int64_t n, const float
     csrec_pool_clear(&pool);
     return done;
 }
-
-/* ------------------------------------------------------------------ planes -------------------- */
 
 /* Its gaps filled. */
 static void take(const csrec_measurement *m, const float *plane, int64_t entries, int threads,

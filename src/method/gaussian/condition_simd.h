@@ -28,8 +28,6 @@ INLINE vec spread(float v) {
     return v - (vec){0}; /* v + 0 would cost an addition: -0 + 0 is +0 */
 }
 
-/* ------------------------------------------------------------------ products */
-
 enum { TILE = 8, WIDE = 2 * LANES };
 
 /* gram += sign rows^T rows in one tile of TILE rows and `vecs` registers. */
@@ -66,8 +64,6 @@ static void add_gram(const float *rows, int n, int stride, float sign, float *gr
         }
     }
 }
-
-/* ------------------------------------------------------------------ conditioning */
 
 /* Sample number n, at `pixel`, of channels that share V: 1 / L_nn and z, and what they add to. */
 typedef struct observation {

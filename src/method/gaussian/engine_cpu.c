@@ -73,8 +73,6 @@ void csrec_group_choose(const csrec_group_simd *simd, const csrec_group_search *
     }
 }
 
-/* ------------------------------------------------------------------ work arrays */
-
 csrec_group_finder csrec_group_finder_of(int references, int shifts, int column, csrec_pool *pool) {
     const int most = shifts < CSREC_GAUSSIAN_KEPT ? CSREC_GAUSSIAN_KEPT : shifts;
     csrec_group_finder f;

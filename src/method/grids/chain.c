@@ -53,7 +53,7 @@ static csrec_status await(const csrec_grids_chain *c, int first, int second, int
     for (;;) {
         if (csrec_comm_arrived(c->comm, *which = first)) return CSREC_OK;
         if (csrec_comm_arrived(c->comm, *which = second)) return CSREC_OK;
-        CSREC_TRY(csrec_comm_failed(c->comm, error));
+        return csrec_comm_failed(c->comm, error);
         c->waits(c->context);
         nanosleep(&nap, NULL);
     }
@@ -99,9 +99,7 @@ bool csrec_grids_chain_next(csrec_grids_chain *c, int64_t *first, int64_t *count
 csrec_status csrec_grids_chain_take(csrec_grids_chain *c, csrec_error *error) {
     int which = HEAD, from = before(c);
     if (!csrec_grids_chain_shared(c) || number(c) == 0) return CSREC_OK;
-    csrec_status status =
-        await(c, HEAD, csrec_comm_rank(c->comm) == 0 ? FINAL : DONE, &which, error);
-    if (status) return status;
+    CSREC_TRY(await(c, HEAD, csrec_comm_rank(c->comm) == 0 ? FINAL : DONE, &which, error));
     c->over = which != HEAD;
     return c->over ? CSREC_OK : take_head(c, &from, HEAD, error);
 }
@@ -169,11 +167,10 @@ static csrec_status hand_in(csrec_grids_chain *c, csrec_error *error) {
 
 static csrec_status collect(csrec_grids_chain *c, csrec_error *error) {
     int from = -1;
-    csrec_status status = take_head(c, &from, FINAL, error);
-    for (int64_t at = 0, count; !status && (count = csrec_grids_chain_chunk(c, at)) > 0;
-         at += count)
-        status = take(c, &from, CHUNK, c->sum + at, (size_t)count * sizeof *c->sum, error);
-    return status;
+    CSREC_TRY(take_head(c, &from, FINAL, error));
+    for (int64_t at = 0, count; (count = csrec_grids_chain_chunk(c, at)) > 0; at += count)
+        CSREC_TRY(take(c, &from, CHUNK, c->sum + at, (size_t)count * sizeof *c->sum, error));
+    return CSREC_OK;
 }
 
 csrec_status csrec_grids_chain_close(csrec_grids_chain *c, csrec_error *error) {

@@ -124,18 +124,17 @@ static csrec_status pass_messages(csrec_pnp *p, bool more, int64_t end, int64_t 
     const int turns = (int)csrec_pnp_setting(p, "turns");
     double least = INFINITY;
     int stalls = 0;
-    csrec_status status = CSREC_OK;
-    for (; *done < end && !status; ++*done) {
+    for (; *done < end; ++*done) {
         const csrec_progress now = {"plug-and-play", *done, end, -1.0};
         if (csrec_call_report(&p->call, &now)) break;
-        status = csrec_pnp_decorrelate(p, level);
+        CSREC_TRY(csrec_pnp_decorrelate(p, level));
         *lost = !(*level <= GROWS * fmax(least, NOTHING * p->tone));
         if (*lost || (!(*level < (1.0 - FALLS) * least) && ++stalls > STALLS)) break;
         *best = least = fmin(least, *level);
-        if (!status) status = denoise(p, *level, turns, error);
-        if (!status && (more || *done + 1 < end)) status = correct(p, *level, turns, error);
+        CSREC_TRY(denoise(p, *level, turns, error));
+        if (more || *done + 1 < end) CSREC_TRY(correct(p, *level, turns, error));
     }
-    return status;
+    return CSREC_OK;
 }
 
 /* Fits the network to u, and goes on. The level tells the error: where it falls no more, the fit
@@ -167,8 +166,6 @@ csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, bool *lost, csrec_e
         status = fit_messages(p, rounds > 1, done, &level, &best, &falls, error);
     return status || *lost ? status : csrec_pnp_meet(p, p->mean);
 }
-
-/* ------------------------------------------------------------ whether rows mix all entries */
 
 enum { TRIES = 16, STREAM = 77 };
 
@@ -256,18 +253,17 @@ csrec_status csrec_pnp_mixes(csrec_pnp *p, bool *mixes) {
     const csrec_measured *d = &p->data;
     const double rate = (double)d->y_values / (double)d->values;
     const double room = 0.25 + 6.0 * sqrt(2.0 / (double)d->y_values);
-    csrec_status status = CSREC_OK;
     *mixes = d->tight && d->m->through && is_wide(&d->m->shape);
-    for (int t = 0; t < TRIES && *mixes && !status; t++) {
+    for (int t = 0; t < TRIES && *mixes; t++) {
         const int64_t single = t % 2 ? (int64_t)drawn(t, 3, d->entries) : -1;
         draw(p, t, single, p->x);
-        status = csrec_measured_product(&p->data, p->x, p->r);
+        CSREC_TRY(csrec_measured_product(&p->data, p->x, p->r));
         double share =
             csrec_squares(d->y_values, p->r) / (d->norm * d->norm * csrec_squares(d->values, p->x));
         *mixes = fabs(share / rate - 1.0) <= room;
-        if (!status && *mixes && single >= 0) status = is_everywhere(p, single, mixes);
+        if (*mixes && single >= 0) CSREC_TRY(is_everywhere(p, single, mixes));
     }
-    return status;
+    return CSREC_OK;
 }
 
 /* ---- plug-and-play recovery by splitting, for any A: half-quadratic (Zhang et al. 2021,
@@ -340,13 +336,12 @@ static csrec_status step(csrec_pnp *p, bool admm, double sigma, double next, csr
 static csrec_status alternate(csrec_pnp *p, bool admm, int64_t from, int64_t *done,
                               csrec_error *error) {
     const int64_t K = (int64_t)csrec_pnp_setting(p, "iterations");
-    csrec_status status = CSREC_OK;
-    for (int64_t k = from; k < K && !status; k++, ++*done) {
+    for (int64_t k = from; k < K; k++, ++*done) {
         const csrec_progress now = {"plug-and-play", k, K, -1.0};
         if (csrec_call_report(&p->call, &now)) break;
-        status = step(p, admm, noise_at(p, k, K), noise_at(p, k + 1, K), error);
+        CSREC_TRY(step(p, admm, noise_at(p, k, K), noise_at(p, k + 1, K), error));
     }
-    return status;
+    return CSREC_OK;
 }
 
 csrec_status csrec_pnp_split(csrec_pnp *p, bool admm, int64_t *done, csrec_error *error) {

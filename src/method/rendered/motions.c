@@ -23,8 +23,6 @@ void csrec_motions_create(csrec_lights *l) {
     CSREC_TAKE(&f->pool, l->flow_work, csrec_flow_work(f->height, f->width));
 }
 
-/* ------------------------------------------------------------------ pictures ------------------ */
-
 /* The mean of logarithms of what is finite and above 0; 0 if nothing is. */
 static double middle_of(int64_t n, const float *plane) {
     double sum = 0.0, count = 0.0;
@@ -78,8 +76,6 @@ static void make_picture(csrec_lights *l, int64_t t) {
     if (!picture_surfaces(l, &l->surfaces[csrec_lights_slot(l, t)], picture))
         picture_light(l, t, picture);
 }
-
-/* ------------------------------------------------------------------ motion -------------------- */
 
 void csrec_motions_find(csrec_lights *l, int64_t first, int64_t last) {
     const csrec_film *f = l->film;

@@ -38,8 +38,6 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
                                     : run_picture(r, error);
 }
 
-/* ------------------------------------------------------------------ the table row ------------- */
-
 static bool suits(const csrec_measurement *m) {
     const int64_t most = INT64_C(1) << 30;
     bool lit = m->rays; /* or else by noise and colours of surfaces */

@@ -289,8 +289,6 @@ static double judge(pursuit *p) {
     return left;
 }
 
-/* ------------------------------------------------------------------ the next frequency -------- */
-
 /* Cooley and Tukey's transform in place, size a power of two: base/fft.h may be built without a
  * library, and the bits are to be the same. */
 static void transform(int64_t size, double *re, double *im) {

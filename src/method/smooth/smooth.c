@@ -83,17 +83,16 @@ static csrec_status fill_table(job *j) {
     CSREC_TAKE(&j->pool, known, j->entries);
     CSREC_TAKE(&j->pool, y, j->entries);
     CSREC_TAKE(&j->pool, x, j->entries);
-    csrec_status status = csrec_pool_status(&j->pool);
-    if (status) return status;
+    CSREC_TRY(csrec_pool_status(&j->pool));
     for (int64_t i = 0; i < j->entries; i++) {
         const int64_t to = axis ? i : i % width * n + i / width;
         known[to] = j->known[i];
         y[to] = j->y[i];
         x[to] = j->u[i];
     }
-    status = csrec_table_fill(n, series, known, y, ways, j->r->options->seed, x);
+    CSREC_TRY(csrec_table_fill(n, series, known, y, ways, j->r->options->seed, x));
     for (int64_t i = 0; i < j->entries; i++) j->u[i] = x[axis ? i : i % width * n + i / width];
-    return status;
+    return CSREC_OK;
 }
 
 static csrec_plate_kind kind_of(const job *j) {

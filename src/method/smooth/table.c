@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/pool.h"
 #include "base/random.h"
 #include "csrec/sampling.h"
@@ -136,10 +137,9 @@ static csrec_status fill_line(table *t, const uint8_t *known, const double *y, i
 }
 
 static csrec_status fill_lines(table *t, const uint8_t *known, int ways, double *x) {
-    csrec_status status = CSREC_OK;
-    for (int64_t c = 0; c < t->series && !status; c++)
-        status = fill_line(t, known + c * t->n, t->y + c * t->n, ways, x + c * t->n);
-    return status;
+    for (int64_t c = 0; c < t->series; c++)
+        CSREC_TRY(fill_line(t, known + c * t->n, t->y + c * t->n, ways, x + c * t->n));
+    return CSREC_OK;
 }
 
 /* z: the filled series with mean 0 and variance 1, or 0 where they are constant. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/pool.h"
 #include "base/random.h"
 #include "csrec/sampling.h"
@@ -111,18 +112,17 @@ static csrec_status run_fold(vote *j, int fold) {
             j->at[kept.m] = s->at[k];
             j->v[kept.m++] = s->v[k];
         }
-    csrec_status status = CSREC_OK;
-    for (int way = 0; way < WAYS && kept.m < s->m && !status; way++) {
+    for (int way = 0; way < WAYS && kept.m < s->m; way++) {
         int64_t near = 0;
         if (!j->use[way] || csrec_call_poll(s->call)) continue;
-        status = run(j, way, &kept, j->x);
-        for (int64_t k = 0; k < s->m && !status; k++) {
+        CSREC_TRY(run(j, way, &kept, j->x));
+        for (int64_t k = 0; k < s->m; k++) {
             if (j->fold[k] != fold) continue;
             j->y[way * s->m + k] = j->x[s->at[k]];
             j->far[k] = distance(&kept, s->at[k], &near);
         }
     }
-    return status;
+    return CSREC_OK;
 }
 
 /* Sums of absolute errors of a fold. */

@@ -77,7 +77,7 @@ csrec_need csrec_sparse_need(const csrec_task *task, int frames, const csrec_ope
         own += f.own; /* operators are there all the time, once for all channels */
         work += one.seconds * (double)task->channels;
     }
-    if (solver && solver->tones) own += 8.0 * (double)(task->n * task->channels);
+    if (solver && solver->tones && !task->tones) own += 8.0 * (double)(task->n * task->channels);
     csrec_need need = {.bytes = own + peak_of(task, bytes, frames),
                        .seconds = shared ? work * (0.2 + 0.8 / (double)task->threads)
                                          : csrec_task_share(task, work, tasks)};

@@ -170,17 +170,16 @@ static csrec_status create_chain(job *j, int f, const csrec_context *products, c
 
 static csrec_status create_operators(job *j, const csrec_context *products, csrec_error *error) {
     const csrec_measurement *m = j->measurement;
-    csrec_status status = CSREC_OK;
     j->wide = j->each = 1;
     if (m->through) {
-        status = csrec_measured_create(products, m, &j->measured, error);
+        CSREC_TRY(csrec_measured_create(products, m, &j->measured, error));
         j->wide = j->measured.wide;
         j->each = j->measured.each;
     }
-    for (int f = 0; f < j->frames && !status; f++)
-        status = m->through ? create_chain(j, f, products, error)
-                            : csrec_operator_create_on(products, &j->spec[f], &j->A[f], error);
-    return status;
+    for (int f = 0; f < j->frames; f++)
+        CSREC_TRY(m->through ? create_chain(j, f, products, error)
+                             : csrec_operator_create_on(products, &j->spec[f], &j->A[f], error));
+    return CSREC_OK;
 }
 
 /* products: the device that computes the operators' products. */

@@ -61,15 +61,14 @@ static csrec_status run_as(job *j, const csrec_measurement *m, const csrec_metho
 static csrec_status run_planes(job *j, const csrec_measurement *m, double *signal,
                                csrec_error *error) {
     csrec_measurement plane = *m;
-    csrec_status status = CSREC_OK;
     plane.shape = (csrec_shape){2, {m->shape.dim[1], m->shape.dim[2]}};
     plane.n = m->n / m->shape.dim[0];
     const int64_t values = entries_of(&plane.shape) * m->channels;
-    for (int64_t z = 0; z < m->shape.dim[0] && !status; z++) {
+    for (int64_t z = 0; z < m->shape.dim[0]; z++) {
         plane.y = m->y + z * plane.n * m->channels;
-        status = run_as(j, &plane, &csrec_method_frames, signal + z * values, error);
+        CSREC_TRY(run_as(j, &plane, &csrec_method_frames, signal + z * values, error));
     }
-    return status;
+    return CSREC_OK;
 }
 
 static csrec_status run_way(job *j, int way, const csrec_measurement *m, double *signal,
@@ -168,12 +167,11 @@ static void leave_out(const job *j, const csrec_measurement *box, int f, csrec_m
 /* squares [WAYS]: of the errors at samples left out of a fold. */
 static csrec_status try_fold(job *j, int f, const csrec_measurement *box, csrec_measurement *kept,
                              double *signal, double squares[WAYS], csrec_error *error) {
-    csrec_status status = CSREC_OK;
     leave_out(j, box, f, kept);
     if (box->n - kept->n < LEAST || kept->n < LEAST) return CSREC_OK;
-    for (int way = 0; way < (j->planes ? WAYS : PLANES) && !status; way++) {
-        status = run_way(j, way, kept, signal, error);
-        for (int64_t k = 0, at = 0; k < box->n && !status; k++) {
+    for (int way = 0; way < (j->planes ? WAYS : PLANES); way++) {
+        CSREC_TRY(run_way(j, way, kept, signal, error));
+        for (int64_t k = 0, at = 0; k < box->n; k++) {
             if (at < kept->n && kept->index[at] == box->index[k]) {
                 at++;
                 continue;
@@ -185,7 +183,7 @@ static csrec_status try_fold(job *j, int f, const csrec_measurement *box, csrec_
             }
         }
     }
-    return status;
+    return CSREC_OK;
 }
 
 static csrec_status choose(job *j, int *best, csrec_error *error) {

@@ -118,25 +118,23 @@ static void collect(spectral *s) {
 
 /* out [channels][entries] = F x */
 static csrec_status transform(const spectral *s, const double *x, double *out) {
-    csrec_status status = CSREC_OK;
-    for (int64_t c = 0; c < s->channels && !status; c++) {
+    for (int64_t c = 0; c < s->channels; c++) {
         csrec_channel_take(s->n, s->channels, c, (int)s->wide, x, s->t->data->from);
-        status = s->F->type->forward(s->F, s->t->data->from, out + 2 * c * s->n);
+        CSREC_TRY(s->F->type->forward(s->F, s->t->data->from, out + 2 * c * s->n));
     }
-    return status;
+    return CSREC_OK;
 }
 
 /* x = F^-1 of that */
 static csrec_status restore(const spectral *s, const double *from, double *x) {
     const csrec_measured *d = s->t->data;
-    csrec_status status = CSREC_OK;
-    for (int64_t c = 0; c < s->channels && !status; c++) {
-        status = s->F->type->adjoint(s->F, from + 2 * c * s->n, d->from);
+    for (int64_t c = 0; c < s->channels; c++) {
+        CSREC_TRY(s->F->type->adjoint(s->F, from + 2 * c * s->n, d->from));
         for (int64_t i = 0; i < s->n; i++)
             for (int64_t k = 0; k < s->wide; k++)
                 x[(i * s->channels + c) * s->wide + k] = d->from[i * s->wide + k] / (double)s->n;
     }
-    return status;
+    return CSREC_OK;
 }
 
 /* ||A (x - x0)||^2 at this mu, and its slope. */

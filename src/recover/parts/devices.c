@@ -23,8 +23,6 @@ typedef struct crew {
 
 typedef struct member member;
 
-/* ------------------------------------------------------------------ progress ------------------ */
-
 static bool ask_caller(crew *c, const csrec_progress *now) {
     csrec_progress all = *now;
     all.done = 0;
@@ -58,8 +56,6 @@ static bool hear(const csrec_progress *now, void *context) {
     stop(c);
     return true;
 }
-
-/* ------------------------------------------------------------------ ranks --------------------- */
 
 /* What fails after the first failure fails because of it. */
 static void note_failure(crew *c, int rank, csrec_status status, const csrec_error *why) {

@@ -43,8 +43,6 @@ static int64_t whole_pages(int64_t bytes) {
     return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-/* ------------------------------------------------------------------ the file ------------------ */
-
 /* Reads, or writes with `out`. */
 static bool transfer(int fd, bool out, void *data, size_t bytes, int64_t at) {
     char *next = data;
@@ -177,8 +175,6 @@ void csrec_journal_close(csrec_journal *j) {
     close(j->fd);
     free(j);
 }
-
-/* ------------------------------------------------------------------ tiles --------------------- */
 
 static uint64_t checksum(const record *r, const double *values, size_t bytes) {
     const Bytef *at = (const Bytef *)values;

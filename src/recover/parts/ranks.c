@@ -18,8 +18,6 @@ typedef struct label {
     int64_t tile, cell;
 } label;
 
-/* ------------------------------------------------------------------ who does what ------------- */
-
 int64_t csrec_ranks_first(const csrec_comm *comm, int64_t n, int rank) {
     int size = csrec_comm_size(comm);
     return n / size * rank + (rank < n % size ? rank : n % size);
@@ -34,31 +32,26 @@ static int owner_of(const csrec_runner *r, int64_t cell) {
 csrec_status csrec_ranks_tell(csrec_comm *comm, int tag, void *data, size_t bytes,
                               csrec_error *error) {
     int rank = csrec_comm_rank(comm), size = csrec_comm_size(comm), from = 0;
-    csrec_status status = CSREC_OK;
     if (rank > 0) return csrec_comm_take(comm, &from, tag, data, bytes, error);
-    for (int to = 1; to < size && !status; to++)
-        status = csrec_comm_send(comm, to, tag, data, bytes, error);
-    return status;
+    for (int to = 1; to < size; to++) CSREC_TRY(csrec_comm_send(comm, to, tag, data, bytes, error));
+    return CSREC_OK;
 }
 
 csrec_status csrec_ranks_exchange(csrec_comm *comm, int64_t n, size_t size, void *all,
                                   csrec_error *error) {
     int rank = csrec_comm_rank(comm), ranks = csrec_comm_size(comm);
-    csrec_status status = CSREC_OK;
-    for (int k = 0; k < 2 * ranks && !status; k++) {
+    for (int k = 0; k < 2 * ranks; k++) {
         int other = k % ranks;
         int64_t first = csrec_ranks_first(comm, n, k < ranks ? rank : other);
         int64_t end = csrec_ranks_first(comm, n, (k < ranks ? rank : other) + 1);
         char *share = (char *)all + (size_t)first * size;
         size_t bytes = (size_t)(end - first) * size;
         if (other == rank) continue;
-        status = k < ranks ? csrec_comm_send(comm, other, SHARE, share, bytes, error)
-                           : csrec_comm_take(comm, &other, SHARE, share, bytes, error);
+        CSREC_TRY(k < ranks ? csrec_comm_send(comm, other, SHARE, share, bytes, error)
+                            : csrec_comm_take(comm, &other, SHARE, share, bytes, error));
     }
-    return status;
+    return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ messages of values -------- */
 
 /* Where the values are; false: the label is not of this tiling. */
 static bool box_of(const csrec_runner *r, const label *l, csrec_box *box) {
@@ -142,8 +135,6 @@ csrec_status csrec_runner_add(csrec_runner *r, int64_t tile, const csrec_boxed *
     return status;
 }
 
-/* ------------------------------------------------------------------ the end ------------------- */
-
 static csrec_status complete(csrec_runner *r, int64_t cell, csrec_error *error) {
     csrec_status status = CSREC_OK;
     while (!status && !csrec_mosaic_cell(r->mosaic, cell)) status = take_values(r, PART, error);
@@ -161,12 +152,11 @@ static csrec_status give_cell(csrec_runner *r, int64_t cell, csrec_error *error)
 
 csrec_status csrec_runner_collect(csrec_runner *r, csrec_error *error) {
     const bool first = csrec_comm_rank(r->comm) == 0;
-    csrec_status status = CSREC_OK;
-    for (int64_t cell = r->first; cell < r->end && !status; cell++)
-        status = (first ? complete : give_cell)(r, cell, error);
-    for (int64_t k = r->end; first && k < r->tiling->tiles && !status; k++)
-        status = take_values(r, CELL, error);
-    return status;
+    for (int64_t cell = r->first; cell < r->end; cell++)
+        CSREC_TRY((first ? complete : give_cell)(r, cell, error));
+    for (int64_t k = r->end; first && k < r->tiling->tiles; k++)
+        CSREC_TRY(take_values(r, CELL, error));
+    return CSREC_OK;
 }
 
 csrec_status csrec_runner_fetch(csrec_runner *r, int64_t cell, csrec_error *error) {
@@ -192,8 +182,6 @@ csrec_status csrec_runner_release(csrec_runner *r, csrec_error *error) {
     int64_t none = -1;
     return csrec_ranks_tell(r->comm, ASK, &none, sizeof none, error);
 }
-
-/* ------------------------------------------------------------------ reports ------------------- */
 
 void csrec_report_add(const csrec_recover_report *one, csrec_recover_report *all) {
     all->pursuits += one->pursuits;

@@ -16,8 +16,6 @@ typedef struct run {
     csrec_recover_options options; /* of a tile */
 } run;
 
-/* ------------------------------------------------------------ tiles that are not recovered */
-
 static csrec_status guess_channel(const csrec_measurement *part, const csrec_mask *mask,
                                   int64_t channel, double *y, double *guess, double *out) {
     for (int64_t k = 0; k < part->n; k++) y[k] = part->y[k * part->channels + channel];
@@ -41,8 +39,6 @@ static csrec_status guess(const csrec_measurement *part, int64_t entries, double
     return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ progress ------------------ */
-
 /* Counts this process's tiles; the method's own reports only check for a stop. */
 bool csrec_runner_stops(csrec_runner *r, double residual) {
     csrec_progress now = {"tiles", r->done - r->first, r->tiling ? r->tiling->tiles : 0, residual};
@@ -58,8 +54,6 @@ static bool pass_progress(const csrec_progress *progress, void *context) {
 csrec_status csrec_runner_stopped(csrec_error *error) {
     return csrec_fail(error, CSREC_STOPPED, "stopped before the whole was recovered");
 }
-
-/* ------------------------------------------------------------------ one tile ------------------ */
 
 /* one->outcome tells whether it is whole. */
 static csrec_status recover(run *u, const csrec_measurement *part, double *values,
@@ -115,8 +109,6 @@ static csrec_status run_tile(run *u, int64_t number, csrec_recover_report *repor
     free(values.values);
     return status;
 }
-
-/* ------------------------------------------------------------------ all of them --------------- */
 
 static void begin(run *u, csrec_runner *r, const csrec_recovery *recovery) {
     *u =

@@ -27,8 +27,6 @@ struct csrec_slabs {
     csrec_recover_report report;
 };
 
-/* ------------------------------------------------------------------ samples ------------------- */
-
 static csrec_status check_part(const csrec_slabs *s, csrec_slab slab, const csrec_measurement *part,
                                csrec_error *error) {
     csrec_shape shape = s->form.shape;
@@ -75,8 +73,6 @@ static csrec_status survey(csrec_slabs *s, csrec_error *error) {
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ create -------------------- */
-
 bool csrec_slabs_pay(const csrec_measurement *form, const csrec_recover_options *options) {
     int64_t entries = 0;
     csrec_shape_count(&form->shape, &entries);
@@ -114,11 +110,10 @@ static csrec_status plan(csrec_slabs *s, csrec_error *error) {
     const bool several = csrec_comm_size(comm) > 1;
     const csrec_wanted wanted = {.signal = true, .slabs = !several || s->pays};
     csrec_tiling *tiling = &s->layout.tiling;
-    csrec_status status = csrec_layout_plan(
-        &s->form, &s->given, wanted, several ? " in one process" : " in memory", &s->layout, error);
-    if (!status) status = check_values(s, error);
-    if (!status) status = csrec_ranks_tell(comm, CSREC_TAG_TILING, tiling, sizeof *tiling, error);
-    if (status) return status;
+    CSREC_TRY(csrec_layout_plan(&s->form, &s->given, wanted,
+                                several ? " in one process" : " in memory", &s->layout, error));
+    CSREC_TRY(check_values(s, error));
+    CSREC_TRY(csrec_ranks_tell(comm, CSREC_TAG_TILING, tiling, sizeof *tiling, error));
     if (tiling->tiles == 1 && several)
         return csrec_fail(error, CSREC_UNSUPPORTED, "a single tile is recovered as a whole");
     s->runner = (csrec_runner){.method = s->layout.method,
@@ -182,8 +177,6 @@ void csrec_slabs_report(const csrec_slabs *s, csrec_recover_report *report) {
     csrec_layout_report(&s->layout, report);
 }
 
-/* ------------------------------------------------------------------ a line of tiles ----------- */
-
 typedef struct line_job {
     csrec_layout_job of;
     csrec_slabs *s;
@@ -226,15 +219,11 @@ static csrec_status next_line(csrec_slabs *s, csrec_error *error) {
 }
 
 static csrec_status deliver(csrec_slabs *s, int64_t n, double *values, csrec_error *error) {
-    csrec_status status =
-        csrec_survey_deliver(s->survey, s->unit, n / s->form.channels, values, error);
-    if (status) return status;
+    CSREC_TRY(csrec_survey_deliver(s->survey, s->unit, n / s->form.channels, values, error));
     csrec_cut_back(&s->cut, n, values, NULL);
     s->report.clamped += csrec_range_clamp(s->layout.resolved.options.range, n, values);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ taken in order ------------ */
 
 /* Recovers, or waits for, the cells of a line. */
 static csrec_status complete_line(csrec_slabs *s, int64_t line, csrec_error *error) {
@@ -290,8 +279,6 @@ csrec_status csrec_slabs_serve(csrec_slabs *s, csrec_error *error) {
     if (!status) status = csrec_runner_serve(&s->runner, error);
     return status ? status : csrec_runner_report(&s->runner, &s->report, error);
 }
-
-/* ------------------------------------------------------------------ each its own -------------- */
 
 /* Hands over a cell and drops it: rows of the last axis, or several if the cell has all of it. */
 static csrec_status put_cell(csrec_slabs *s, int64_t number, csrec_slab_put_fn put, void *context,

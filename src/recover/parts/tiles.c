@@ -17,8 +17,6 @@ struct csrec_tiles {
 
 static const csrec_wanted wanted = {.signal = true};
 
-/* ------------------------------------------------------------------ create -------------------- */
-
 /* A single tile finds the principal colours by itself. */
 static void finish(csrec_tiles *t) {
     csrec_survey_end(t->survey, &t->form.shape, t->survey->unit);
@@ -52,17 +50,16 @@ static csrec_status check_noise(const csrec_measurement *m, csrec_error *error) 
 
 csrec_status csrec_tiles_create(const csrec_measurement *m, const csrec_recover_options *options,
                                 csrec_tiles **tiles, csrec_error *error) {
-    csrec_status status = csrec_measurement_check_points(m, "measurement", error);
-    if (!status) status = check_options(options, error);
-    if (!status) status = check_noise(m, error);
-    if (status) return status;
+    CSREC_TRY(csrec_measurement_check_points(m, "measurement", error));
+    CSREC_TRY(check_options(options, error));
+    CSREC_TRY(check_noise(m, error));
     csrec_tiles *t = calloc(1, sizeof *t);
     if (!t) return csrec_memory_fail(error, NULL);
     t->form = *m;
     t->form.index = NULL;
     t->form.y = NULL;
     t->given = *options;
-    status = make(t, m, error);
+    csrec_status status = make(t, m, error);
     return CSREC_SETTLE(status, csrec_tiles_destroy(t), *tiles = t);
 }
 
@@ -71,8 +68,6 @@ void csrec_tiles_destroy(csrec_tiles *t) {
     free(t->survey);
     free(t);
 }
-
-/* ------------------------------------------------------------------ to other processes -------- */
 
 /* What the bytes begin with; the survey follows. */
 typedef struct packed {
@@ -137,8 +132,6 @@ csrec_status csrec_tiles_unpack(const void *bytes, size_t size,
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ places -------------------- */
-
 int64_t csrec_tiles_count(const csrec_tiles *t, int64_t count[CSREC_TILES_DIMS]) {
     const csrec_tiling *tiling = &t->layout.tiling;
     int empty = CSREC_TILE_AXES - tiling->shape.dims;
@@ -175,8 +168,6 @@ static csrec_status check_number(const csrec_tiles *t, int64_t k, csrec_error *e
     return csrec_fail(error, CSREC_ARGUMENT, "tile %lld; there are 0 to %lld", (long long)k,
                       tiles - 1);
 }
-
-/* ------------------------------------------------------------------ one tile ------------------ */
 
 typedef struct run_job {
     csrec_layout_job of;
@@ -231,16 +222,13 @@ csrec_status csrec_tiles_run(const csrec_tiles *t, int64_t k, const csrec_measur
     static const csrec_device_work work = {.device_faster = csrec_layout_faster, .run = run_on};
     run_job j = {.of = {&t->form, &t->layout}, .tiles = t, .values = values};
     int64_t entries = 0;
-    csrec_status status = check_number(t, k, error);
-    if (!status) status = take_samples(&j, k, samples, error);
-    if (!status) status = csrec_device_run(t->given.backend, &work, &j, NULL, error);
-    if (status) return status;
+    CSREC_TRY(check_number(t, k, error));
+    CSREC_TRY(take_samples(&j, k, samples, error));
+    CSREC_TRY(csrec_device_run(t->given.backend, &work, &j, NULL, error));
     if (report) *report = j.report;
     csrec_shape_count(&samples->shape, &entries);
     return csrec_survey_deliver(t->survey, t->survey->unit, entries, values, error);
 }
-
-/* ------------------------------------------------------------------ blending ------------------ */
 
 csrec_status csrec_tiles_blend(const csrec_tiles *t, int64_t k, const double *const *values,
                                double *core, csrec_error *error) {

@@ -75,8 +75,6 @@ static function function_of(const char *name) {
     return f;
 }
 
-/* ------------------------------------------------------------------ bash 4 and later ---------- */
-
 static void print_bash_names(const cli_option *option, const char *between) {
     if (option->letter) printf("-%c%s", option->letter, between);
     printf("--%s", option->name);
@@ -150,8 +148,6 @@ static void print_bash(const cli_program *program) {
     printf("}\n\ncomplete -F %s %s\n", f.name, program->name);
 }
 
-/* ------------------------------------------------------------------ zsh, by _arguments -------- */
-
 static void print_zsh_value(const cli_option *option) {
     value kind = value_of(option);
     if (kind == NONE) return;
@@ -219,8 +215,6 @@ static void print_zsh(const cli_program *program) {
            f.name, f.name, f.name, program->name);
 }
 
-/* ------------------------------------------------------------------ fish: a line an option ---- */
-
 static void print_fish_option(const cli_program *program, const char *word,
                               const cli_option *option) {
     value kind = value_of(option);
@@ -260,8 +254,6 @@ static void print_fish(const cli_program *program) {
             print_fish_option(program, word, &tool->options[i]);
     }
 }
-
-/* ------------------------------------------------------------------ the shells ---------------- */
 
 static const struct {
     const char *name;

@@ -13,8 +13,6 @@
 #include "fingerprint.h"
 #include "progress.h"
 
-/* ------------------------------------------------------------------ devices and cores --------- */
-
 /* The GPUs of this machine, which CUDA numbers in the same order; 0: not known. */
 static int count_gpus(void) {
     DIR *folder = opendir("/proc/driver/nvidia/gpus");
@@ -61,8 +59,6 @@ int64_t cli_ranks_threads(const cli_ranks *ranks) {
     if (cli_processors() < cores) return 0;
     return cores > local ? cores / local : 1;
 }
-
-/* ------------------------------------------------------------------ one speaks for all -------- */
 
 static void hush(cli_ranks *r) {
     int nowhere = open("/dev/null", O_WRONLY);
@@ -119,8 +115,6 @@ csrec_status cli_ranks_take_first(csrec_comm *comm, int tag, int *value, csrec_e
         status = csrec_comm_send(comm, to, tag, value, sizeof *value, error);
     return status;
 }
-
-/* ------------------------------------------------------------------ started alike ------------- */
 
 /* What rank 0 hears of another: its code, name and card, and the last line that it has said. */
 typedef struct hello {
@@ -220,8 +214,6 @@ int cli_ranks_agree(cli_ranks *r, int code, const char *card) {
     return status ? cli_failure(&r->tool, "%s", error.text) : code;
 }
 
-/* ------------------------------------------------------------------ printed items ------------- */
-
 bool cli_item_give(csrec_comm *comm, int number, char *text, size_t size) {
     char *both = malloc(sizeof number + size + 1);
     csrec_status status = both ? CSREC_OK : CSREC_MEMORY;
@@ -261,8 +253,6 @@ bool cli_items_take(csrec_comm *comm, int numbers, cli_json *json) {
     free(text);
     return whole;
 }
-
-/* ------------------------------------------------------------ tools that do not share ---- */
 
 static const char *const rank_names[] = {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"};
 enum { RANK_NAMES = sizeof rank_names / sizeof *rank_names };

@@ -79,8 +79,6 @@ void cli_job_compare(cli_job *job) {
         cli_result_lose(&job->result, status, "%s: out of memory for its report", job->input);
 }
 
-/* ------------------------------------------------------------------ histogram --------------- */
-
 enum { BINS = 40 };
 
 /* Counts of values from `low` on, in bins of a width. */
@@ -210,8 +208,6 @@ bool cli_page_histogram(const cli_job *job, cli_chart *chart, double *beyond) {
     if (!made) cli_chart_clear(chart);
     return made;
 }
-
-/* ------------------------------------------------------------------ the worst window -------- */
 
 /* A sum of squares, by sums over all that is above and to the left. */
 static double sum_of(const double *sums, int64_t stride, int64_t y, int64_t x, int64_t side) {

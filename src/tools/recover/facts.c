@@ -193,7 +193,10 @@ static const char *preset_estimate(const csrec_measurement *m, int64_t threads, 
     const char *name = csrec_recover_preset(i, m, &options);
     options.backend = "cpu";
     options.threads = (int)threads;
-    if (!name || csrec_recover_plan(m, &options, false, &plan, NULL)) return NULL;
+    if (!name || csrec_priors_create(&options.priors, NULL)) return NULL;
+    const csrec_status status = csrec_recover_plan(m, &options, false, &plan, NULL);
+    csrec_priors_destroy(options.priors);
+    if (status) return NULL;
     *e = cli_process_estimate(m, &plan.estimate);
     return name;
 }

@@ -70,8 +70,6 @@ static const cli_tool tool = {
 
 #ifdef CSREC_HAS_JSON
 
-/* ------------------------------------------------------------------ a client */
-
 typedef struct server {
     const arguments *a;
     serve_limits limits;
@@ -173,8 +171,6 @@ static void *talk_to_socket(void *context) {
     pthread_mutex_unlock(&s->lock);
     return NULL;
 }
-
-/* ------------------------------------------------------------------ the socket */
 
 static bool has_room(server *s) {
     pthread_mutex_lock(&s->lock);

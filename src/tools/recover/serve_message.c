@@ -119,8 +119,6 @@ const csrec_array *serve_message_array(const serve_message *m, const char *name)
     return NULL;
 }
 
-/* ------------------------------------------------------------------ answers */
-
 enum { NPY_HEADER = 256 };
 
 /* Version 1.0: padded to 64 bytes. Returns the header's bytes. */
