@@ -7,8 +7,6 @@
 
 enum { MOST = CSREC_GUIDED_MOST };
 
-/* ------------------------------------------------------------------ fits ---------------------- */
-
 /* Samples z where known, and guides. */
 typedef struct picture {
     int64_t h, w;
@@ -160,8 +158,6 @@ TEST(fits_equal_their_definition) {
     }
 }
 
-/* ------------------------------------------------------------------ planes -------------------- */
-
 enum { FRAMES = 3, GUIDES = 3 };
 
 /* A window of a random picture: frames without samples, guides that are constant or far from 0. */
@@ -276,8 +272,6 @@ TEST(planes_equal_their_words) {
                          (double)b.planes[i], p.plane[i]);
     }
 }
-
-/* ------------------------------------------------------------------ passes -------------------- */
 
 static csrec_beside look_at_random(const csrec_model *model, int64_t h, int64_t w) {
     csrec_beside b;

@@ -78,8 +78,6 @@ static csrec_model *fresh(int frames, int guides, int64_t width) {
     return model_of(&d, 0.0, &seed);
 }
 
-/* ------------------------------------------------------------------ what is fitted ------------ */
-
 enum { T = 3, G = 2, H = 30, W = 37, ALL = H * W };
 
 /* A window of random values, some of which are known, and a part of it; of the middle frame of the
@@ -221,8 +219,6 @@ TEST(the_vote_is_by_samples_that_nothing_was_fitted_to) {
     }
 }
 
-/* ------------------------------------------------------------------ results ------------------- */
-
 TEST(without_steps_nothing_is_fitted) {
     for (int frames = 0; frames < 2; frames++) {
         ENDS_BY(end_model) csrec_model *model = draw_beside(3, 2, 0.05);
@@ -295,8 +291,6 @@ TEST(fitted_frames_are_those_of_the_stack) {
     }
     assert_int_equal(taken, FRAMES);
 }
-
-/* ------------------------------------------------------------------ ends ---------------------- */
 
 static bool stop_in_fit(const csrec_progress *now, void *context) {
     int64_t *heard = context;

@@ -52,8 +52,6 @@ static void recover(const film *f, const csrec_recover_options *o, double *signa
     }
 }
 
-/* ------------------------------------------------------------------ expected errors ----------- */
-
 /* Root mean square of error by expected error where there is no sample. */
 static double calibration(const film *f, const double *signal, const double *map) {
     double sum = 0.0, count = 0.0;
@@ -124,8 +122,6 @@ TEST(a_scale_serves_two_frames) {
     }
 }
 
-/* ------------------------------------------------------------------ frames without samples ---- */
-
 static void check_unknown(const csrec_recover_report *report, const double *signal,
                           const double *map, bool lost) {
     for (int64_t i = 0; i < AREA; i++) {
@@ -183,8 +179,6 @@ TEST(frames_without_samples_are_recovered_from_others) {
         assert_true(any == (report.remark != NULL));
     }
 }
-
-/* ------------------------------------------------------------------ places in the next frame -- */
 
 static csrec_sequence *push_all(const film *f, int frames, const csrec_recover_options *o) {
     csrec_sequence *sequence;

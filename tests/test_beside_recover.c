@@ -55,8 +55,6 @@ static double *recover(const csrec_measurement *m, const csrec_recover_options *
     return signal;
 }
 
-/* ------------------------------------------------------------------ pictures ------------------ */
-
 TEST(guides_tell_what_samples_do_not) {
     for (int round = 0; round < 6; round++) {
         guided d;
@@ -179,8 +177,6 @@ TEST(tiles_have_their_guides) {
     }
 }
 
-/* ------------------------------------------------------------------ bands --------------------- */
-
 /* Channel 1 of three has gaps; integers, which are the same as guides of floats. */
 static csrec_measurement draw_bands(int64_t h, int64_t w) {
     csrec_measurement m = room_for_samples((csrec_shape){2, {h, w}}, 3, h * w);
@@ -227,8 +223,6 @@ TEST(complete_bands_are_guides) {
         for (int64_t i = 0; i < m.n; i++) assert_true(all[3 * i + 1] == alone[i]);
     }
 }
-
-/* ------------------------------------------------------------------ sequences ----------------- */
 
 enum { T = 6, H = 24, W = 27, AREA = H * W };
 

@@ -9,8 +9,6 @@
 #include "io_measurement.h"
 #include "rays.h"
 
-/* ------------------------------------------------------------------ checks -------------------- */
-
 TEST(wrong_numbers_are_one_line) {
     static const struct {
         double rays, deviation; /* of sample 3 */
@@ -45,8 +43,6 @@ TEST(wrong_numbers_are_one_line) {
         assert_well(csrec_each_check(&m, "me", &told));
     }
 }
-
-/* ------------------------------------------------------------------ the noise ----------------- */
 
 static double *noise_of(const csrec_measurement *m) {
     double *deviation = check_room(m->n * m->channels);
@@ -159,8 +155,6 @@ TEST(kappa_of_flat_light_is_found) {
     }
 }
 
-/* ------------------------------------------------------------------ merging ------------------- */
-
 enum { PARTS = 3 };
 
 typedef struct cell {
@@ -248,8 +242,6 @@ TEST(merging_weighs_by_rays_or_by_each_noise) {
     }
 }
 
-/* ------------------------------------------------------------------ groups of channels -------- */
-
 static csrec_status check_group(void *context, const csrec_groups *groups, int64_t k,
                                 const csrec_measurement *part, const int64_t *sample,
                                 csrec_error *error) {
@@ -280,8 +272,6 @@ TEST(groups_of_channels_carry_them) {
     assert_well(csrec_groups_each(&m, check_group, &seen, &told));
     assert_int_equal(seen, known);
 }
-
-/* ------------------------------------------------------------------ files --------------------- */
 
 TEST(files_keep_them) {
     for (int round = 0; round < 12; round++) {

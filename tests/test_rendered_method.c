@@ -53,8 +53,6 @@ static void draw_rendering(int64_t channels, int which, bool gaps, scene *s) {
     draw_guides(which, s);
 }
 
-/* ------------------------------------------------------------------ samples by hand ----------- */
-
 /* NAN: not known, as also where less than 32 rays were equal. */
 static double noise_at(const csrec_measurement *m, int64_t i, int64_t c) {
     const double own = m->deviation ? m->deviation[i * m->channels + c] : NAN;
@@ -96,8 +94,6 @@ static csrec_rendered_samples by_hand(const scene *s, int64_t first, int64_t cou
     r.aov_rays = s->gaps || s->plane[3] ? aov_rays : NULL;
     return r;
 }
-
-/* ------------------------------------------------------------------ the filter by hand -------- */
 
 static double lesser_slope(const float *z, int64_t i, int64_t at, int64_t count, int64_t step) {
     const double back = at > 0 ? (double)z[i] - (double)z[i - step] : INFINITY;
@@ -195,8 +191,6 @@ static void filter(const csrec_rendered_samples *s, int channels, double *result
         if (s->rays[i % n] >= 256.0f) result[i] = (double)s->radiance[i], squares[i] = 0.0;
     }
 }
-
-/* ------------------------------------------------------------------ the method by hand -------- */
 
 /* By the network of a model; NULL: by the filter. */
 static void run_by_hand(const csrec_model *model, const csrec_rendered_samples *s, int channels,

@@ -31,8 +31,6 @@ typedef struct cuda {
     packed_layer packed[]; /* [n] */
 } cuda;
 
-/* ------------------------------------------------------------------ memory */
-
 static csrec_status take(size_t bytes, float **memory, csrec_error *error) {
     csrec_cuda_block block = {0};
     csrec_cuda_block_take(&block, (int64_t)bytes, 1);
@@ -182,8 +180,6 @@ static csrec_conv2d layer_convolution(const csrec_net_node *node, const csrec_ne
     return g;
 }
 
-/* ------------------------------------------------------------------ scratch */
-
 static csrec_cuda_conv2d_arrays gradient_arrays(const cuda *c, const csrec_net_node *node,
                                                 const float *x, const float *dy, float *gradient) {
     const bool up = node->kind == CSREC_NET_UP;
@@ -220,8 +216,6 @@ static csrec_status cuda_prepare(void *state, int layer, const csrec_net_extent 
     return status ? status : reserve(c, bytes, error);
 }
 
-/* ------------------------------------------------------------------ copies */
-
 static csrec_status cuda_put(void *state, const csrec_net_extent *extent, int64_t channels,
                              const float *host, int64_t line, int64_t plane, float *array,
                              csrec_error *error) {
@@ -248,8 +242,6 @@ static csrec_status cuda_get(void *state, const csrec_net_extent *extent, int64_
     CSREC_TRY(csrec_cuda_enter(&c->context, error));
     return csrec_cuda_pipe_receive(&c->pipe, host, array, (size_t)count * sizeof *host, error);
 }
-
-/* ------------------------------------------------------------------ products */
 
 static csrec_status pack_side(cuda *c, int layer, bool adjoint, csrec_error *error) {
     const csrec_net_extent any = {1, 2, 2}; /* packed weights fit all extents */
@@ -305,8 +297,6 @@ static csrec_status cuda_gradient(void *state, int layer, const csrec_net_extent
     return csrec_cuda_conv_bias(extent->batch, node->out, geometry.size[0] * geometry.size[1], dy,
                                 gradient + node->bias, c->scratch, error);
 }
-
-/* ------------------------------------------------------------------ steps */
 
 static csrec_status cuda_energy(void *state, int64_t count, const float *array, double *sum,
                                 csrec_error *error) {

@@ -46,8 +46,6 @@ static void add_product(const double *a, const double *b, double *to) {
     to[1] += a[1] * b[0] - a[0] * b[1];
 }
 
-/* ------------------------------------------------------------------ the middle ---------------- */
-
 static csrec_status find_samples(espirit *e) {
     const csrec_measurement *m = e->m;
     if (!CSREC_TAKE(&e->pool, e->sample, e->entries)) return CSREC_MEMORY;
@@ -127,8 +125,6 @@ static csrec_status find_middle(espirit *e, csrec_error *error) {
     e->n = e->T * e->coils;
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ the span of windows ------- */
 
 /* Windows as rows of X [P][n][2], or as its columns. */
 static void take_windows(const espirit *e, bool columns, double *X) {
@@ -244,8 +240,6 @@ static csrec_status find_span(espirit *e, csrec_error *error) {
     csrec_pool_clear(&own);
     return status;
 }
-
-/* ------------------------------------------------------------------ maps ---------------------- */
 
 /* The largest eigenvalue of M [coils][coils], and its vector v by power iterations from v. */
 static double strongest(int64_t coils, const double *M, double *v, double *w) {

@@ -11,8 +11,6 @@
 #include "measurement/measurement.h"
 #include "measurement/nearby.h"
 
-/* ------------------------------------------------------------------ checks and memory --------- */
-
 static csrec_status check_entries(const csrec_measurement *m, const char *name,
                                   csrec_error *error) {
     if (!m->through && !m->is_complex) return CSREC_OK;
@@ -89,8 +87,6 @@ int64_t csrec_each_leave_lost(csrec_measurement *m) {
     m->count = 0;
     return all - kept;
 }
-
-/* ------------------------------------------------------------------ the noise ----------------- */
 
 enum { NEAR = 8 };
 
@@ -225,8 +221,6 @@ csrec_status csrec_noise_each(const csrec_measurement *m, double *deviation, csr
     }
     return status || !open ? status : guess_all(m, deviation, error);
 }
-
-/* ------------------------------------------------------------------ fireflies ----------------- */
 
 /* Beyond so many deviations of a mean of its rays above the light of so many around, without the
  * brightest of them, which may be a firefly, too; and so often the second (docs/measured.md). */

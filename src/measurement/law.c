@@ -11,8 +11,6 @@
 #include "base/sort.h"
 #include "base/unit.h"
 
-/* ------------------------------------------------------------------ texts --------------------- */
-
 /* Numbers behind a name, as in "name:1,2"; false: the text is another. */
 static bool take_numbers(const char *text, const char *name, int most, double *number, int *n) {
     const size_t length = strlen(name);
@@ -70,8 +68,6 @@ csrec_status csrec_law_check(const csrec_noise_law *law, csrec_error *error) {
                       "0; what is NAN csrec_noise_find finds",
                       law->gain, law->base, law->log);
 }
-
-/* ------------------------------------------------------------------ the estimate -------------- */
 
 /* v(x) = a + b f(x) of means x, f their power. Of the least sum of relative errors, by weighted
  * squares, as texture makes some variances too large. Returns the mean of those errors. */
@@ -248,8 +244,6 @@ csrec_status csrec_noise_find(const csrec_measurement *m, double *sigma, csrec_n
     if (!status && open) *sigma = differs ? 0.0 : found;
     return status;
 }
-
-/* ------------------------------------------------------------------ there and back ------------ */
 
 double csrec_law_into(const csrec_noise_law *law, double floor, double y) {
     const double g = law->gain;

@@ -29,8 +29,6 @@ typedef struct {
     csrec_pool pool;
 } merge;
 
-/* ------------------------------------------------------------------ checks ------------------ */
-
 static csrec_status fail_part(int64_t k, csrec_status status, const char *what, const char *remedy,
                               csrec_error *error) {
     return csrec_fail(error, status, "part %lld: %s than the first; %s", (long long)k + 1, what,
@@ -60,8 +58,6 @@ static csrec_status check_part(const csrec_measurement *const parts[], int64_t k
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ types ------------------- */
-
 /* The type of values that may be means, or not measured in a channel. */
 static csrec_dtype merged_type(const merge *s, const csrec_measurement *merged) {
     csrec_dtype dtype = s->parts[0]->dtype;
@@ -86,8 +82,6 @@ static double range_of(const merge *s, const double scale[2]) {
         }
     return high - low;
 }
-
-/* ------------------------------------------------------------------ one position ------------ */
 
 typedef struct {
     const csrec_measurement *m;
@@ -190,8 +184,6 @@ static void average(merge *s, int64_t from, int64_t to, int64_t k, csrec_measure
     if (!contradicted) return;
     if (s->contradictions++ == 0) s->first = (int64_t)s->position[from];
 }
-
-/* ------------------------------------------------------------------ the whole --------------- */
 
 static csrec_status allocate(merge *s) {
     for (int64_t k = 0; k < s->n; k++) {

@@ -64,8 +64,6 @@ static double value_of(const noise_job *j, int64_t rank, int64_t channel) {
     return j->m->y[at] / j->unit;
 }
 
-/* ------------------------------------------------------------------ blocks */
-
 static void remove_part(int n, const double *of, double *from) {
     double share = csrec_dot(n, of, from);
     for (int i = 0; i < n; i++) from[i] -= share * of[i];
@@ -167,8 +165,6 @@ static void add_blocks(noise_job *j, int64_t begin, int64_t end) {
     add_pairs(j, begin, end, block);
     block->cut = is_cut(j, begin, end);
 }
-
-/* ------------------------------------------------------------------ the estimate */
 
 /* Wilson and Hilferty's (1931) quantile of chi^2_f / f; normal: that of the normal distribution. */
 static double chi_quantile(double f, double normal) {
@@ -338,8 +334,6 @@ static csrec_status find_noise(const csrec_measurement *m, double unit, noise_fo
     free(j.block);
     return status;
 }
-
-/* ------------------------------------------------------------------ the interface */
 
 static double unit_of(const csrec_measurement *m) {
     return csrec_unit_of(csrec_largest(m->n * m->channels, m->y));

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------ parameters ---------------- */
-
 /* Of n elements of so many parts. */
 static csrec_status check_finite(const char *name, const char *array, int64_t n, int parts,
                                  const double *v, csrec_error *error) {
@@ -190,8 +188,6 @@ static csrec_status downsample_rows(const csrec_operator_spec *spec, const csrec
     return status;
 }
 
-/* ------------------------------------------------------------------ the table ----------------- */
-
 static const csrec_through_type types[] = {
 #define CSREC_THROUGH_LISTED(name, chosen, complex_y, rows) {#name, chosen, complex_y, rows},
     CSREC_THROUGHS(CSREC_THROUGH_LISTED)
@@ -228,8 +224,6 @@ bool csrec_through_kspace(const csrec_operator_spec *spec) {
     return spec && spec->name &&
            (strcmp(spec->name, "fourier") == 0 || strcmp(spec->name, "nufft") == 0);
 }
-
-/* ------------------------------------------------------------------ measurements -------------- */
 
 csrec_status csrec_through_rows(const csrec_measurement *m, const char *name, int64_t *rows,
                                 csrec_error *error) {

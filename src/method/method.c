@@ -57,8 +57,6 @@ static const csrec_method_type *find_name(const char *name) {
     return NULL;
 }
 
-/* ------------------------------------------------------------------ what a row must have */
-
 static bool has_setting(const csrec_method_type *row) {
     for (const csrec_setting *set = row->cheap_settings; set && set->name; set++)
         if (!csrec_param_find(row->params, set->name)) return false;
@@ -88,8 +86,6 @@ csrec_status csrec_method_check_row(const csrec_method_type *row, csrec_error *e
     return csrec_rules_check("method", info->name, CSREC_RULES(rules), error);
 }
 
-/* ------------------------------------------------------------------ what a row may leave out */
-
 csrec_status csrec_method_run(const csrec_method_type *method, const csrec_recovery *recovery,
                               csrec_error *error) {
     csrec_recover_report *report = recovery->report;
@@ -108,8 +104,6 @@ csrec_need csrec_method_need(const csrec_method_type *method, const csrec_task *
     if (method->need) return method->need(task);
     return (csrec_need){.bytes = 12.0 * signal, .seconds = 1e-6 * signal};
 }
-
-/* ------------------------------------------------------------------ the choice */
 
 const csrec_method_type *csrec_method_of(const csrec_recover_options *options) {
     return find_name(options->method);
@@ -208,8 +202,6 @@ static csrec_status find(const csrec_measurement *measurement, const csrec_recov
     if (!*method && atoms) *method = &csrec_method_grids;
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ given options */
 
 static unsigned given(const csrec_recover_options *o, const csrec_method_type *method, bool model,
                       bool atoms) {
@@ -353,8 +345,6 @@ csrec_status csrec_method_resolve(const csrec_measurement *measurement,
     if (*method && !status) status = check_suits(*method, measurement, error);
     return status;
 }
-
-/* ------------------------------------------------------------ recoveries inside a recovery */
 
 void csrec_recover_defaults(csrec_recover_options *options) {
     *options = (csrec_recover_options){.columns = CSREC_COLUMNS_UNSET,

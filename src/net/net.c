@@ -11,8 +11,6 @@
 static const csrec_net_engine *const engines[CSREC_DEVICE_KINDS] =
     CSREC_ENGINES(&csrec_net_cpu, &csrec_net_cuda);
 
-/* ------------------------------------------------------------------ creation */
-
 void csrec_net_destroy(csrec_net *net) {
     if (!net) return;
     if (net->state) {
@@ -75,8 +73,6 @@ const char *csrec_net_info(const csrec_net *net, int64_t *weights, int64_t *mult
     return csrec_device_name(net->context.kind);
 }
 
-/* ------------------------------------------------------------------ weights */
-
 /* Results of other weights cannot be gone back through. */
 static void changed(csrec_net *net) {
     net->packed = 0;
@@ -118,8 +114,6 @@ static csrec_status pack(csrec_net *net, bool backward, csrec_error *error) {
     if (!status) net->packed = wanted;
     return status;
 }
-
-/* ------------------------------------------------------------------ forward */
 
 static csrec_status check(const csrec_net *net, int64_t batch, int64_t height, int64_t width,
                           csrec_error *error) {
@@ -190,8 +184,6 @@ csrec_status csrec_net_forward(csrec_net *net, int64_t batch, int64_t height, in
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ backward */
-
 /* The gradient of result i + 1 is complete when layer i has its turn: its last part is the adjoint
  * product of layer i + 1, which also applies the relu of layer i. A layer that adds a result leaves
  * its own gradient behind as the first part of that result's. */
@@ -232,8 +224,6 @@ csrec_status csrec_net_backward(csrec_net *net, const float *dY, float *dX, floa
     if (!status && dW) status = net->engine->copy(net->state, g->weights, net->gradient, dW, error);
     return status;
 }
-
-/* ------------------------------------------------------------------ steps */
 
 /* Moments of zeros, and a mean that starts from the weights. */
 static csrec_status begin_steps(csrec_net *net, bool mean, csrec_error *error) {

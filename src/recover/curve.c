@@ -30,8 +30,6 @@ const char *csrec_curve_name(csrec_curve curve) {
     return (unsigned)curve < 3 ? names[curve] : NULL;
 }
 
-/* ------------------------------------------------------------------ range --------------------- */
-
 csrec_span csrec_span_of(const csrec_measurement *m) {
     const int64_t values = csrec_measurement_values(m);
     csrec_span s = {INFINITY, -INFINITY, 0.0};
@@ -78,8 +76,6 @@ int64_t csrec_range_clamp(const double range[2], int64_t n, double *values) {
     return clamped;
 }
 
-/* ------------------------------------------------------------------ whether ------------------- */
-
 csrec_status csrec_curve_check(const csrec_measurement *m, const csrec_recover_options *o,
                                csrec_span span, bool atoms, csrec_error *error) {
     const bool given = o->range[0] != o->range[1] && !(isnan(o->range[0]) && isnan(o->range[1]));
@@ -113,8 +109,6 @@ csrec_curve csrec_curve_possible(const csrec_measurement *m, const csrec_recover
     const bool may = !m->y || (m->n >= LEAST_SAMPLES && csrec_table_axis(m) < 0);
     return may ? CSREC_CURVE_AUTO : CSREC_CURVE_NONE;
 }
-
-/* ------------------------------------------------------------------ there and back ------------ */
 
 static double into(const csrec_curved *to, double y) {
     return log1p(y / to->floor);
@@ -168,8 +162,6 @@ void csrec_curve_back(const csrec_curved *curved, const double *y, const double 
     for (int64_t i = 0; i < m->n * C; i++)
         if (!isnan(m->y[i])) signal[m->index[i / C] * C + i % C] = m->y[i];
 }
-
-/* ------------------------------------------------------------------ the trial ----------------- */
 
 /* The entries of the first axis around the largest sample, without some of the samples. */
 typedef struct trial {

@@ -31,8 +31,6 @@ static const double LEAST_OUTLIERS = 0.005;
 /* ||r|| / ||y|| of a pursuit that ends above its tolerance. */
 static const double MOST_RESIDUAL = 0.25;
 
-/* ------------------------------------------------------------------ values -------------------- */
-
 static bool is_constant(const csrec_measurement *m) {
     for (int64_t i = 1; i < m->n; i++)
         if (memcmp(m->y, m->y + i * m->channels, (size_t)m->channels * sizeof *m->y) != 0)
@@ -59,8 +57,6 @@ static csrec_status find_outliers(const csrec_measurement *m, int threads, doubl
     *share = of_all > LEAST_OUTLIERS ? of_all : 0.0;
     return status;
 }
-
-/* ------------------------------------------------------------------ places -------------------- */
 
 /* Rows span the differences of places: 0 left of the diagonal (Hermite normal form). */
 typedef struct lattice {
@@ -119,8 +115,6 @@ static int64_t find_grid(const csrec_measurement *m) {
     }
     return step && !l.too_large ? step : 1;
 }
-
-/* ------------------------------------------------------------------ holes --------------------- */
 
 /* As far from all samples no entry of a random pattern is, but for one in 10^6 patterns: a ball of
  * volume V is empty with probability exp(-rate V). Of short axes a ball holds no more than all. */
@@ -211,8 +205,6 @@ static csrec_status find_holes(const csrec_measurement *m, csrec_doubts *doubts,
     if (rate * found >= LEAST_MISSING) doubts->unreached = found / (double)entries;
     return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ all ----------------------- */
 
 typedef struct doubts_job {
     csrec_doubts *found;

@@ -38,8 +38,6 @@ static const double LEAST_OF_NOISE = 0.015, LEAST_OF_MEAN = 1e-6;
 static const int64_t IN_CLASS = 64;
 static const double FOLLOWS = 0.7;
 
-/* ------------------------------------------------------------------ expected squares */
-
 csrec_status csrec_rise_fit(int64_t n, const csrec_missed *missed, double least, csrec_rise *rise,
                             csrec_error *error) {
     double upto[CSREC_RISE_MOST + 1] = {0.0};
@@ -88,8 +86,6 @@ double csrec_rise_at(const csrec_rise *rise, double v) {
     if (k >= rise->n || v <= at[k - 1]) return square[k - 1];
     return square[k - 1] + (square[k] - square[k - 1]) * ((v - at[k - 1]) / (at[k] - at[k - 1]));
 }
-
-/* ------------------------------------------------------------------ weights */
 
 static int64_t radius_of(const csrec_shape *shape, double rate) {
     for (int64_t radius = 1;; radius++) {
@@ -150,8 +146,6 @@ static void join(double *asked, double *left, int *to) {
         if (to[k] != k && to[k] > k) to[k] = to[to[k]];
 }
 
-/* ------------------------------------------------------------------ quantiles */
-
 typedef struct scores {
     int64_t n;
     double *score, *weight;
@@ -193,8 +187,6 @@ static bool is_even(const csrec_estimator *e, const scores *s) {
     }
     return sum * sum >= LEVEL * squares * (double)s->n && e->nearer < EVEN * (double)e->hidden;
 }
-
-/* ------------------------------------------------------------------ noise */
 
 /* Normal errors of variances 2^-7 to 2^6 times the expected. Rounds that end early, from variances
  * around a half, keep the mixture smooth; measured: docs/notebook/uncertainty.md. */
@@ -274,8 +266,6 @@ static csrec_status find_beneath(const csrec_estimator *e, const csrec_rise *ris
     csrec_pool_clear(&pool);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ intervals */
 
 /* At noisy samples: those left out, with what is expected there with them. The noise that the
  * result follows is not in y - q (Stein 1981). */

@@ -12,8 +12,6 @@
 #include "measurement/through.h"
 #include "solver/solver.h"
 
-/* ------------------------------------------------------------------ memory and time */
-
 /* Tiles are the same for any number of threads: they leave memory for this many. */
 enum { TILE_THREADS = 8 };
 
@@ -155,8 +153,6 @@ csrec_status csrec_layout_check(const csrec_layout *plan, csrec_error *error) {
                       (double)e->bytes / 1048576, (double)memory / 1048576, remedy(plan));
 }
 
-/* ------------------------------------------------------------------ resolution */
-
 static csrec_status check(const csrec_recover_options *options, csrec_error *error) {
     if (options->shifts < 0)
         return csrec_fail(error, CSREC_ARGUMENT, "shifts = %lld; must be at least 0",
@@ -268,8 +264,6 @@ void csrec_layout_report(const csrec_layout *layout, csrec_recover_report *repor
         report->outcome = solver->select ? CSREC_EXHAUSTED : CSREC_CONVERGED;
 }
 
-/* ------------------------------------------------------------------ device */
-
 bool csrec_layout_faster(csrec_device_kind kind, const void *job) {
     const csrec_layout_job *j = job;
     const csrec_task task = csrec_task_of(j->measurement, &j->layout->resolved.options);
@@ -305,8 +299,6 @@ csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wante
                      method->info.name);
     return csrec_device_lacks(context, what, names, error);
 }
-
-/* ------------------------------------------------------------------ on any device */
 
 typedef struct plan_job {
     csrec_layout_job of;

@@ -185,8 +185,6 @@ const char *csrec_preset_default(const csrec_measurement *measurement,
     return NULL;
 }
 
-/* ------------------------------------------------------------------ label maps ---------------- */
-
 /* More passes of the network, or Gaussian groups, gain nothing. */
 void csrec_labels_default(const csrec_measurement *measurement, bool fast,
                           csrec_recover_options *options) {

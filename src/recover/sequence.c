@@ -70,8 +70,6 @@ void csrec_sequence_destroy(csrec_sequence *s) {
     free(s);
 }
 
-/* ------------------------------------------------------------------ the first frame ----------- */
-
 /* A frame as a sequence of one. */
 static csrec_measurement stacked(const csrec_measurement *frame) {
     csrec_measurement m = *frame;
@@ -128,8 +126,6 @@ static csrec_status begin(csrec_sequence *s, const csrec_measurement *frame, csr
     s->opened = false;
     return status;
 }
-
-/* ------------------------------------------------------------------ frames -------------------- */
 
 /* A frame without samples (dropped, under a cloud) as one with a sample of 0, for what needs one;
  * free its index and y. */
@@ -252,8 +248,6 @@ bool csrec_sequence_ready(const csrec_sequence *s) {
     return s->windowed ? csrec_film_ready(&s->film) : s->waits;
 }
 
-/* ------------------------------------------------------------------ results ------------------- */
-
 /* A frame that was changed by the law. */
 static void change_back(const csrec_sequence *s, const csrec_measurement *m, double *signal,
                         double *uncertainty, csrec_recover_report *report) {
@@ -347,8 +341,6 @@ csrec_status csrec_sequence_last(csrec_sequence *s, double *signal, double *unce
     while (s->windowed && s->film.taken < s->film.pushed - 1) csrec_sequence_skip(s);
     return csrec_sequence_take(s, signal, uncertainty, report, error);
 }
-
-/* ------------------------------------------------------------------ the frame to come --------- */
 
 /* Share of the density that is even: what appears is expected nowhere. */
 static const double EVEN = 0.5;

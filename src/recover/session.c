@@ -10,8 +10,6 @@
 #include "measurement/measurement.h"
 #include "recover/session.h"
 
-/* ------------------------------------------------------------------ creation ------------------ */
-
 static csrec_status check_options(csrec_session *s, const csrec_session_options *o,
                                   csrec_error *error) {
     const csrec_recover_options *r = &s->options;
@@ -105,8 +103,6 @@ void csrec_session_destroy(csrec_session *s) {
     csrec_priors_destroy(s->own);
     csrec_pool_destroy(s);
 }
-
-/* ------------------------------------------------------------------ samples ------------------- */
 
 /* The variances of what is there, when the first deviation comes. */
 static csrec_status begin_variances(csrec_session *s, csrec_error *error) {
@@ -233,8 +229,6 @@ csrec_status csrec_session_add(csrec_session *s, int64_t n, const int64_t *index
                       "rays: the session has none; create it with rays, or omit them");
 }
 
-/* ------------------------------------------------------------------ the list of them ---------- */
-
 static bool reserve(csrec_session *s) {
     const int64_t C = s->form.channels;
     csrec_measurement *m = &s->seen;
@@ -283,8 +277,6 @@ const csrec_measurement *csrec_session_samples(csrec_session *s) {
     s->listed = true;
     return m;
 }
-
-/* ------------------------------------------------------------------ results ------------------- */
 
 csrec_status csrec_session_sequence(csrec_session *s, bool all, csrec_sequence **sequence,
                                     csrec_error *error) {
@@ -374,8 +366,6 @@ csrec_status csrec_session_expected(csrec_session *s, double *map, double *rms,
     if (!map) free(own);
     return status;
 }
-
-/* ------------------------------------------------------------------ frames, files ------------- */
 
 csrec_status csrec_session_frame(csrec_session *s, const csrec_guides *guides, csrec_error *error) {
     const csrec_measurement *m = csrec_session_samples(s);

@@ -37,8 +37,6 @@ static csrec_status run_fold(csrec_estimator *e, int fold, csrec_error *error) {
     return status;
 }
 
-/* ------------------------------------------------------------------ the map */
-
 /* Of all entries, from all samples. */
 static csrec_status glance_whole(const csrec_estimator *e, csrec_glance *g,
                                  csrec_recover_report *report, csrec_error *error) {
@@ -108,8 +106,6 @@ static csrec_status fill_map(csrec_estimator *e, const double squares[2], double
     csrec_glance_clear(&g);
     return status;
 }
-
-/* ------------------------------------------------------------------ the call */
 
 /* Once, by all samples. The rms error of a result that has both ways is near that of the one
  * without the curve, which has the largest errors. */

@@ -81,8 +81,6 @@ static int64_t count_open(const search *s, double scale) {
     return n;
 }
 
-/* ------------------------------------------------------------------ arithmetic -------------- */
-
 /* -log(u) of u = (word + 1/2) / 2^53, to 1e-9: log f = 2 artanh((f - 1) / (f + 1)). */
 static double minus_log(uint64_t word) {
     int exponent;
@@ -106,8 +104,6 @@ static double cube_root(double v) {
 static double squared_distance(double v, int dims) {
     return dims == 1 ? v * v : dims == 2 ? v : cube_root(v * v);
 }
-
-/* ------------------------------------------------------------------ the order --------------- */
 
 static double density_at(const search *s, int64_t i) {
     return s->density ? s->density[i] / s->unit : 1.0;
@@ -144,8 +140,6 @@ static csrec_status order(search *s, double scale, int64_t n) {
     free(key);
     return status;
 }
-
-/* ------------------------------------------------------------------ throws ------------------ */
 
 static void lower(search *s, int64_t place, double reach) {
     csrec_ball ball = csrec_ball_at(s->extent, place, (int64_t)ceil(fmax(reach, 1.0)));
@@ -257,8 +251,6 @@ static const double SPACING = 1.5;
 
 static const double REACH_MAX = 65535; /* its square is below CSREC_FAR */
 
-/* ------------------------------------------------------------------ one round --------------- */
-
 static bool is_free(const search *s, int64_t i, bool zero) {
     const uint8_t *allowed = s->options->allowed;
     const bool may = !allowed || allowed[i], fits = !s->density || (s->density[i] > 0.0) != zero;
@@ -338,8 +330,6 @@ static csrec_status place_rest(search *s, int64_t n, int64_t n_zero) {
     s->best_squared = 1.0;
     return status;
 }
-
-/* ------------------------------------------------------------------ the whole --------------- */
 
 csrec_status csrec_places_check(const csrec_measurement *m, const double *density,
                                 int64_t extent[3], int64_t *entries, csrec_error *error) {

@@ -58,8 +58,6 @@ static csrec_status order(search *s, const csrec_shape *shape) {
     return status ? status : csrec_sort_rows(s->n, row, s->place);
 }
 
-/* ------------------------------------------------------------------ what is wanted ----------- */
-
 static double known_at(const search *s, int64_t k) {
     return k < 0 || k >= s->n ? 0.0 : s->known[s->place[k]];
 }
@@ -81,8 +79,6 @@ static void weigh(search *s, const double *density) {
     for (int64_t k = 0; k < s->n; k++)
         s->q[k] = mean > 0.0 ? fmin(fmax(s->q[k], LEAST * mean), MOST * mean) / mean : 1.0;
 }
-
-/* ------------------------------------------------------------------ whole numbers ------------- */
 
 /* The numbers for a factor c, 0 after more than twice as many as asked for; returns their sum. */
 static int64_t round_all(search *s, double c) {
@@ -134,8 +130,6 @@ static csrec_status share_out(search *s) {
     thin(s, round_all(s, high));
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ the whole ----------------- */
 
 static csrec_status check(const csrec_measurement *m, const csrec_next_options *o,
                           csrec_error *error) {

@@ -73,8 +73,6 @@ static fault_kind kind_of(int number, const long argument[6]) {
     return kind;
 }
 
-/* ------------------------------------------------------------------ what the log is told ---- */
-
 static const char *text_at(long argument) {
     return (const char *)(uintptr_t)argument;
 }
@@ -145,8 +143,6 @@ static void log_call(int number, const long a[6], long result) {
         log_descriptor(number, a, result);
 }
 
-/* ------------------------------------------------------------------ the handler ------------- */
-
 static bool is_short_call(int number) {
     return number == SYS_read || number == SYS_write || number == SYS_pread64 ||
            number == SYS_pwrite64;
@@ -174,8 +170,6 @@ static void handle(int signal, siginfo_t *info, void *context) {
     RESULT(registers) = perform(info->si_syscall, argument);
     errno = reason;
 }
-
-/* ------------------------------------------------------------------ the filter -------------- */
 
 static void set(struct sock_filter *line, unsigned short code, uint32_t value, uint8_t yes,
                 uint8_t no) {

@@ -150,8 +150,6 @@ csrec_status csrec_cuda_sum_pass(csrec_cuda_job *j, const csrec_cuda_pass *p) {
     return status;
 }
 
-/* ------------------------------------------------------------------ a recovery */
-
 static bool supported(const csrec_recover_options *options) {
     const char *solver = options->solve.solver;
     return (!solver || strcmp(solver, csrec_solver_mp.name) == 0) && !options->solve.reference &&

@@ -12,8 +12,6 @@
 #include "base/memory.h"
 #include "files/format.h"
 
-/* ------------------------------------------------------------------ the header ---------------- */
-
 /* What is between <name> and its end in the text from *from to *end, which become it; names may
  * have a prefix. false: nothing. */
 static bool enter(const char **from, const char **end, const char *name) {
@@ -67,8 +65,6 @@ static void read_scan(const csrec_hdf5 *h5, const char *path, csrec_hdf5_scan *s
     free(fixed);
     if (type >= 0) H5Tclose(type);
 }
-
-/* ------------------------------------------------------------------ oversampling -------------- */
 
 /* A centred line of n frequencies, `apart` floats from each other, becomes that of r entries in the
  * middle of the field of view: by the transform, a cut and the transform back, both unitary. */
@@ -128,8 +124,6 @@ static csrec_status cut_readout(csrec_hdf5_slice *s, int axis, int64_t r, csrec_
     s->shape.dim[axis] = r;
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ fastMRI ------------------- */
 
 csrec_status csrec_hdf5_allocate(const csrec_hdf5 *h5, csrec_hdf5_slice *s, csrec_error *error) {
     int64_t entries;
@@ -220,8 +214,6 @@ static csrec_status read_fastmri(const csrec_hdf5 *h5, hid_t dataset,
     if (!status) status = read_slice(h5, dataset, rank, extent, s, error);
     return status ? status : read_columns(h5, s, error);
 }
-
-/* ------------------------------------------------------------------ measurements -------------- */
 
 /* The mask of the options replaces that of the file; it is of the signal, after a cut. */
 static csrec_status deliver(csrec_input *input, const csrec_read_options *options,

@@ -35,8 +35,6 @@ static double untone(double z) {
     return expm1(times * fmin(fmax(z, -0.01), most)) / steep;
 }
 
-/* ------------------------------------------------------------------ the model ----------------- */
-
 csrec_status csrec_rendered_check(const csrec_model *model, const char *name, csrec_error *error) {
     const int channels = csrec_prior_channels(model);
     if (channels != 3)
@@ -75,8 +73,6 @@ void csrec_rendered_clear(csrec_rendered *r) {
     csrec_prior_end(&r->use);
     csrec_pool_clear(&r->pool);
 }
-
-/* ------------------------------------------------------------------ samples ------------------- */
 
 static float *plane(const csrec_rendered *r, int k) {
     return r->planes + k * r->height * r->width;
@@ -135,8 +131,6 @@ static double measure(csrec_rendered *r, const csrec_rendered_samples *s) {
     for (int k = 0; k < 3; k++) r->unit[source(r, k)] = fmax(4.0 * root * root, 1e-30);
     return sum;
 }
-
-/* ------------------------------------------------------------------ planes -------------------- */
 
 /* fill(to, weight). */
 static void fill(const csrec_rendered *r, int threads, const float *weight, float *to) {
@@ -244,8 +238,6 @@ csrec_status csrec_rendered_look(csrec_rendered *r, const csrec_rendered_samples
     look_at_counts(r, &s);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ passes -------------------- */
 
 /* Channel k of tone(radiance / U) at pixel i, Y_0 there, the next planes so many entries on. */
 static double make(const csrec_rendered *r, int k, int64_t i, const float *Y, int64_t step) {

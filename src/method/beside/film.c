@@ -13,8 +13,6 @@ enum { REACH = 3 }; /* without a network */
  * frames that are not moved. */
 static const double THIN = 0.25;
 
-/* ------------------------------------------------------------------ memory -------------------- */
-
 static int setting(const csrec_recovery *r, const char *name) {
     const csrec_param *param = csrec_param_find(csrec_method_beside.params, name);
     return (int)csrec_setting_value(&r->options->solve, CSREC_OF_METHOD, name, param->value);
@@ -103,8 +101,6 @@ void csrec_film_clear(csrec_film *f) {
     csrec_pool_clear(&f->pool);
 }
 
-/* ------------------------------------------------------------------ the window ---------------- */
-
 csrec_film_frame *csrec_film_at(csrec_film *f, int64_t t) {
     return &f->frame[csrec_film_slot(f, t)];
 }
@@ -183,8 +179,6 @@ static csrec_beside_window look(csrec_film *f, int64_t t, int64_t c, double midd
     }
     return w;
 }
-
-/* ------------------------------------------------------------------ a frame ------------------- */
 
 static void deliver(const csrec_film *f, int64_t c, double middle, double unit, double passes,
                     bool expected, double *signal, double *variance) {

@@ -78,8 +78,6 @@ float csrec_flow_between(int64_t height, int64_t width, const float *plane, floa
     return first + down * (second - first);
 }
 
-/* ------------------------------------------------------------------ sums in windows ----------- */
-
 /* Means along a line, 0 beyond its ends. */
 static void sum_line(int64_t width, const float *from, float *to) {
     double sum = 0.0;
@@ -116,8 +114,6 @@ static void sum_windows(const job *j, const size *s) {
         sum_columns(s->height, s->width, i % parts * COLUMNS, j->across + i / parts * n,
                     j->sums + i / parts * n);
 }
-
-/* ------------------------------------------------------------------ steps --------------------- */
 
 static void move_line(const job *j, const size *s, int64_t y) {
     const float *down = s->flow + y * s->width, *right = down + s->height * s->width;
@@ -182,8 +178,6 @@ static void step(const job *j, const size *s, float ridge) {
 #pragma omp parallel for schedule(static) num_threads(j->threads)
     for (int64_t y = 0; y < s->height; y++) solve_line(j, s, y, ridge);
 }
-
-/* ------------------------------------------------------------------ sizes --------------------- */
 
 /* Twice the flow of half the sides. */
 static void grow(const size *s, const size *small) {

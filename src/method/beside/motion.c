@@ -44,8 +44,6 @@ void csrec_motion_create(csrec_film *f) {
     CSREC_TAKE(&f->pool, m->known, n);
 }
 
-/* ------------------------------------------------------------------ gray planes --------------- */
-
 /* Gains NULL: 1. */
 static double with(const double *gain, int64_t c, double value) {
     return gain ? gain[2 * c] * value + gain[2 * c + 1] : value;
@@ -86,8 +84,6 @@ static void make_gray(csrec_film *f, int64_t t, const double *gain, float *gray)
         m->values[i] = (float)((mean_at(f, signal, gain, i) - m->middle) / m->unit);
     csrec_flow_halve(f->height, f->width, m->values, gray);
 }
-
-/* ------------------------------------------------------------------ gates --------------------- */
 
 /* Samples, another frame by itself, gains of either. */
 typedef struct pair {
@@ -186,8 +182,6 @@ static void shut(csrec_film *f, int64_t k, int64_t t) {
         }
     fill_holes(f, k, t, flow);
 }
-
-/* ------------------------------------------------------------------ brightness ---------------- */
 
 static void no_gain(const csrec_film *f, int64_t k) {
     for (int64_t c = 0; c < f->channels; c++) {
@@ -303,8 +297,6 @@ static double carry_frame(csrec_film *f, int64_t k, int64_t t) {
     shut(f, k, t);
     return missed / (double)m->n;
 }
-
-/* ------------------------------------------------------------------ the window ---------------- */
 
 csrec_status csrec_film_follow(csrec_film *f, int64_t t, csrec_call *call, csrec_error *error) {
     csrec_motion *m = &f->motion;

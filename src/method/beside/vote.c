@@ -14,8 +14,6 @@ static const double IN_BLOCK = 6.0;  /* samples left out in a block, about */
 static const double STAY = 0.7;      /* of holes, where those of other frames are */
 static const double PRIOR = 12.0; /* samples of the mean of the frame that count in every block */
 
-/* ------------------------------------------------------------------ what is left out ---------- */
-
 /* Of a frame: the samples that are kept, those that are left out here and there, and those that are
  * hidden as others are by the frame's holes, which other frames have moved by as much; by position,
  * so that sums do not depend on their order. */
@@ -58,8 +56,6 @@ static csrec_status part(const csrec_film *f, int64_t t, const csrec_measurement
     }
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ shares -------------------- */
 
 static double within_1(double share) {
     return fmin(fmax(share, 0.0), 1.0);
@@ -191,8 +187,6 @@ static csrec_status find_shares(csrec_film *f, int64_t t, csrec_call *call, csre
     csrec_pool_clear(&p.pool);
     return status;
 }
-
-/* ------------------------------------------------------------------ the result ---------------- */
 
 double csrec_film_share(const csrec_film *f, int64_t y, int64_t x) {
     return csrec_blocks_between(&f->blocks, f->share, y, x);

@@ -74,8 +74,6 @@ static csrec_status take_head(csrec_grids_chain *c, int *from, int tag, csrec_er
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ batches ------------------- */
-
 csrec_status csrec_grids_chain_open(csrec_grids_chain *c, int64_t most, csrec_error *error) {
     int size = csrec_comm_size(c->comm), from = 0;
     int64_t share = (c->shifts + size - 1) / size;
@@ -103,8 +101,6 @@ csrec_status csrec_grids_chain_take(csrec_grids_chain *c, csrec_error *error) {
     c->over = which != HEAD;
     return c->over ? CSREC_OK : take_head(c, &from, HEAD, error);
 }
-
-/* ------------------------------------------------------------------ sums ---------------------- */
 
 static csrec_status announce(csrec_grids_chain *c, int to, int tag, csrec_error *error) {
     const head h = {c->added, c->length};
@@ -146,8 +142,6 @@ csrec_status csrec_grids_chain_send(const csrec_grids_chain *c, int64_t at, cons
                                     csrec_error *error) {
     return send_to(c, after(c), at, values, error);
 }
-
-/* ------------------------------------------------------------------ the end ------------------- */
 
 /* Stopped before its batch: the sums go to rank 0 as they are. */
 static csrec_status hand_in(csrec_grids_chain *c, csrec_error *error) {

@@ -55,8 +55,6 @@ static csrec_status open_network(job *j, csrec_error *error) {
                                    j->height, j->width, &j->pass, error);
 }
 
-/* ------------------------------------------------------------------ memory */
-
 static csrec_status allocate(job *j, csrec_error *error) {
     size_t n = (size_t)(j->height * j->width), channels = (size_t)j->m->channels;
     CSREC_ZEROS(&j->pool, j->middle, channels);
@@ -85,8 +83,6 @@ static void gather(job *j) {
                 (float)((m->y[i * m->channels + c] - j->middle[c]) / j->unit);
     }
 }
-
-/* ------------------------------------------------------------------ passes */
 
 static csrec_prior_samples samples_of(const job *j, int64_t first) {
     return (csrec_prior_samples){.channels = j->pass.channels,
@@ -196,8 +192,6 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     r->report->seconds_pursuit = csrec_seconds() - began;
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ the table row */
 
 static bool suits(const csrec_measurement *measurement) {
     const int64_t most = INT64_C(1) << 30;

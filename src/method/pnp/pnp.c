@@ -265,8 +265,6 @@ csrec_status csrec_pnp_meet(csrec_pnp *p, const double *z) {
     return status ? status : add(p, z, off ? part : 0.0);
 }
 
-/* ------------------------------------------------------------------ the method */
-
 static csrec_status allocate(csrec_pnp *p, csrec_error *error) {
     double **const signals[] = {&p->x, &p->z, &p->w, &p->mean, &p->back, &p->along, &p->step};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
@@ -342,8 +340,6 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     csrec_pool_clear(&p.pool);
     return status;
 }
-
-/* ------------------------------------------------------------------ the table row ------------- */
 
 static bool suits(const csrec_measurement *m) {
     return m->shape.dims == 2 && csrec_products_suits(m);

@@ -21,8 +21,6 @@ static const double OF_NETWORK = 0.75, OF_FILTER = 0.1, FREE = 2.0;
 /* Squared errors that are expected of a frame among others, by those of it alone, at least. */
 static const double LESS = 0.8;
 
-/* ------------------------------------------------------------------ surfaces ------------------ */
-
 static void look_at_surfaces(csrec_lights *l, int64_t t) {
     const csrec_measurement *m = &csrec_film_at(l->film, t)->m;
     const int64_t n = l->film->height * l->film->width;
@@ -69,8 +67,6 @@ static double likeness(const csrec_surfaces *a, int64_t p, const csrec_surfaces 
     return weight * fade(fabs((double)a->depth[p] - (double)b->depth[q]) / fmax(near, 1e-30));
 }
 
-/* ------------------------------------------------------------------ samples that are seen ----- */
-
 static bool is_finite(const csrec_measurement *m, int64_t i) {
     double sum = 0.0;
     for (int64_t c = 0; c < m->channels; c++) sum += m->y[i * m->channels + c];
@@ -94,8 +90,6 @@ static bool match(const csrec_lights *l, int64_t k, int64_t t, int64_t i, int64_
     *q = k > t ? there : i;
     return true;
 }
-
-/* ------------------------------------------------------------------ is its light the same? ---- */
 
 /* Sums over windows of 2 AROUND + 1 pixels a side, of what is not negative. */
 static void sum_windows(const csrec_lights *l, double *plane) {
@@ -198,8 +192,6 @@ static void see_other(csrec_lights *l, int64_t k, int64_t t) {
     }
 }
 
-/* ------------------------------------------------------------------ all rays of a frame ------- */
-
 /* Adds what is seen of frame k to the sums. Pixels that are exact stay. */
 static void add(csrec_lights *l, int64_t k, int64_t t) {
     const csrec_measurement *m = &csrec_film_at(l->film, k)->m;
@@ -281,8 +273,6 @@ static csrec_status gather(csrec_lights *l, int64_t t, csrec_call *call, csrec_e
     l->all.guides = m->guides;
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ the film ------------------ */
 
 /* The network takes the rays of other frames for as good as own ones; what they do not show is
  * left. So frames together are not expected to err less than by LESS of what the frame by itself

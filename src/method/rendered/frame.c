@@ -13,8 +13,6 @@ int csrec_rendering_setting(const csrec_recovery *r, const char *name) {
     return (int)csrec_setting_value(&r->options->solve, CSREC_OF_METHOD, name, param->value);
 }
 
-/* ------------------------------------------------------------------ guides -------------------- */
-
 int64_t csrec_rendering_planes(const csrec_measurement *m, int64_t entries, const char *kind,
                                int64_t most, const float **plane) {
     const csrec_guides *g = m->guides;
@@ -70,8 +68,6 @@ static void take_aov_rays(csrec_rendering *j) {
         j->aov_rays[j->own->index[i]] = (float)csrec_rendering_rays(j->own, i);
 }
 
-/* ------------------------------------------------------------------ samples ------------------- */
-
 /* Without a count those that its noise tells of: paths scatter by about their mean. */
 double csrec_rendering_rays(const csrec_measurement *m, int64_t i) {
     double light = 0.0, noise = 0.0;
@@ -105,8 +101,6 @@ static void gather(csrec_rendering *j, int64_t first, int64_t count) {
     j->samples.depth = take_planes(j, "depth", 1);
     take_aov_rays(j);
 }
-
-/* ------------------------------------------------------------------ passes -------------------- */
 
 csrec_status csrec_rendering_create(const csrec_recovery *r, int64_t height, int64_t width,
                                     csrec_rendering *j, csrec_error *error) {

@@ -18,8 +18,6 @@ struct csrec_plate {
     double *rows;          /* scratch of products */
 };
 
-/* ------------------------------------------------------------------ grids --------------------- */
-
 /* Axes of at least this extent are halved. */
 enum { HALVED = 5 };
 
@@ -111,8 +109,6 @@ void csrec_plate_destroy(csrec_plate *p) {
     free(p);
 }
 
-/* ------------------------------------------------------------------ between grids ------------- */
-
 /* Entries of the coarse axis, of n, that fine entry i sees, and how much: cubic (Lagrange's) in the
  * middle, linear at the ends, the nearest beyond. Returns how many. */
 static int see(int64_t i, int64_t n, bool cubic, int64_t at[4], double part[4]) {
@@ -172,8 +168,6 @@ static float *carry_all(const csrec_plate_level *f, const csrec_plate_level *c, 
     }
     return a;
 }
-
-/* ------------------------------------------------------------------ the cycle ----------------- */
 
 /* x of level k = an approximation of A^-1 b, a symmetric positive one. */
 static void cycle(csrec_plate *p, int k) {

@@ -9,8 +9,6 @@
 
 enum { LARGE = 1 << 22 }; /* bytes */
 
-/* ------------------------------------------------------------------ boxes --------------------- */
-
 int64_t csrec_box_entries(const csrec_box *box) {
     int64_t n = 1;
     for (int a = 0; a < CSREC_TILE_AXES; a++) n *= box->at[a][1] - box->at[a][0];
@@ -64,8 +62,6 @@ void csrec_boxed_copy(const csrec_boxed *from, int64_t channels, const csrec_box
     }
 }
 
-/* ------------------------------------------------------------------ blending ------------------ */
-
 static double clamp(double v) {
     return fmax(0.0, fmin(1.0, v));
 }
@@ -115,8 +111,6 @@ void csrec_boxed_blend(const csrec_tiling *t, int64_t number, int64_t channels,
                    csrec_boxed_at(to, channels, at));
     }
 }
-
-/* ------------------------------------------------------------------ turns --------------------- */
 
 /* What a tile has of a cell, and waits for the tiles before it. */
 typedef struct waiting {

@@ -27,8 +27,6 @@ typedef struct selection {
     int threads;
 } selection;
 
-/* ------------------------------------------------------------------ positions ----------------- */
-
 bool csrec_samples_ascend(const csrec_measurement *m, int threads) {
     int64_t descents = 0;
     const int all = csrec_threads_for(m->n, threads);
@@ -57,8 +55,6 @@ static int64_t place(const csrec_tiling *t, const csrec_box *box, int64_t at) {
     }
     return to;
 }
-
-/* ------------------------------------------------------------------ spans --------------------- */
 
 /* A span is the samples of one line of the box. */
 static void find_lines(selection *s) {
@@ -92,8 +88,6 @@ static csrec_status find_spans(selection *s, bool ascend) {
     (ascend ? find_lines : count_spans)(s);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ the part ------------------ */
 
 static void copy_span(const selection *s, const span *from) {
     const size_t channels = (size_t)s->m->channels;
@@ -225,8 +219,6 @@ void csrec_survey_end(csrec_survey *s, const csrec_shape *shape, double unit) {
     }
 }
 
-/* ------------------------------------------------------------------ bands --------------------- */
-
 /* Entries of the first axis that make a band: about 2^22 values. */
 static int64_t rows_of_band(const csrec_shape *shape, int64_t channels) {
     int64_t entries = 0;
@@ -282,8 +274,6 @@ csrec_status csrec_survey_make(const csrec_shape *shape, int64_t channels, csrec
     free(bands);
     return status;
 }
-
-/* ------------------------------------------------------------------ a measurement ------------- */
 
 typedef struct source {
     const csrec_measurement *m;

@@ -65,8 +65,6 @@ static csrec_status put_levels(const cli_page *p, const cli_plane *plane, cli_le
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ samples, signals -------- */
-
 static csrec_status get_plane(const cli_page *p, const cli_view *view, const double *signal,
                               cli_plane *plane) {
     const csrec_measurement *m = &p->job->in.measurement;
@@ -96,8 +94,6 @@ static csrec_status put_signal(const cli_page *p, const panel *own, const cli_vi
     cli_plane_clear(&plane);
     return status;
 }
-
-/* ------------------------------------------------------------------ errors ------------------ */
 
 /* The false colours as a strip, with numbers below. */
 static void put_bar(const cli_page *p, double most, bool cut) {
@@ -157,8 +153,6 @@ static csrec_status put_errors(const cli_page *p, const panel *own, const cli_vi
     return status;
 }
 
-/* ------------------------------------------------------------------ the worst part ---------- */
-
 static csrec_status put_crop(const cli_page *p, const cli_view *view, const char *title,
                              const double *signal) {
     csrec_image image = {0};
@@ -210,8 +204,6 @@ static csrec_status put_worst(const cli_page *p, const cli_view *view) {
     fputs("</div>\n", p->file);
     return status;
 }
-
-/* ------------------------------------------------------------------ all --------------------- */
 
 /* What needs the script stays hidden without it. */
 static void put_tools(const cli_page *p) {

@@ -18,8 +18,6 @@ typedef struct request {
     csrec_error error;
 } request;
 
-/* ------------------------------------------------------------------ fields */
-
 static csrec_status refuse(request *r, const char *field, const char *must) {
     return cli_fail(&r->error, CSREC_ARGUMENT, "%s: must be %s", field, must);
 }
@@ -113,8 +111,6 @@ static csrec_status check_names(request *r, const char *const *fields, const cha
     }
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ open, close */
 
 /* Arrays guide:NAME [shape] or [shape, planes], into form->guides. */
 static csrec_status get_guides(request *r, csrec_measurement *form) {
@@ -243,8 +239,6 @@ static csrec_status do_close(request *r) {
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ what a session does */
-
 static csrec_status do_add(request *r) {
     const csrec_array *at = serve_message_array(r->message, "positions");
     const int64_t C = r->client->channels, n = at ? at->count : 0;
@@ -342,8 +336,6 @@ static csrec_status do_save(request *r) {
 static csrec_status do_load(request *r) {
     return move(r, csrec_session_load);
 }
-
-/* ------------------------------------------------------------------ the table */
 
 static const struct {
     const char *name;
