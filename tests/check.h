@@ -34,8 +34,6 @@ static inline uint64_t check_seed(void) {
     return drawn;
 }
 
-/* ------------------------------------------------------------------ lists (check.c) ----------- */
-
 void check_list(const char *name, CMUnitTestFunction run, const char *state);
 void check_within(CMFixtureFunction setup, CMFixtureFunction teardown);
 
@@ -68,8 +66,6 @@ int check_run(void);
     }                                                                                              \
     static uint64_t name
 
-/* ------------------------------------------------------------------ sanitizers ---------------- */
-
 /* 1 where a sanitizer has an allocator, address space and threads of its own, so that the memory of
  * the process says nothing about the library; else 0. There each test takes five to ten times as
  * long. */
@@ -91,8 +87,6 @@ int check_run(void);
 static inline void skip_sanitized(void) {
     if (SANITIZED) skip();
 }
-
-/* ------------------------------------------------------------------ random inputs ------------- */
 
 /* Of a pointer that is set before its block can end: then it is freed. */
 #define OWNED __attribute__((cleanup(check_free)))

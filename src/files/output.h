@@ -55,15 +55,11 @@ csrec_status csrec_files_finish(csrec_files *files, csrec_status status, csrec_e
 /* Makes one beside target, open and locked; its name goes to *name, to be freed. -1: errno. */
 int csrec_temporary_open(const char *target, char **name);
 
-/* ------------------------------------------------------------------ fingerprint.c ------------- */
-
 /* The line in every format, "csrec-fingerprint: TEXT\n", padded with spaces before its end to a
  * multiple of `unit` bytes. The caller frees it; NULL: out of memory. */
 char *csrec_fingerprint_line(const char *text, size_t unit);
 /* The line as an .npy record of one string, of *bytes. The caller frees it; NULL: out of memory. */
 char *csrec_fingerprint_npy(const char *text, size_t unit, size_t *bytes);
-
-/* ------------------------------------------------------------------ parts.c ------------------- */
 
 /* Files that are a head, the values of a signal in C order, and a tail: they are written in one
  * stream or by several processes together (parts.c). */

@@ -73,8 +73,6 @@ csrec_status csrec_model_fail(const char *name, const char *array, csrec_error *
  * has none. */
 csrec_shape csrec_model_shape(const csrec_model *model, int64_t *channels);
 
-/* ------------------------------------------------------------------ of learners */
-
 /* Arrays; the caller owns them. */
 typedef struct csrec_model_parts {
     int n;

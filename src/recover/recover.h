@@ -56,8 +56,6 @@ void csrec_layout_report(const csrec_layout *layout, csrec_recover_report *repor
 /* CSREC_MEMORY if it does not fit. */
 csrec_status csrec_layout_check(const csrec_layout *layout, csrec_error *error);
 
-/* ------------------------------------------------------------------ presets, variances */
-
 /* The default of a measurement: sets the method and its settings; the options are unchanged if none
  * suits. Returns what the samples chose, as csrec_recover_report.choice. */
 const char *csrec_preset_default(const csrec_measurement *measurement,
@@ -132,8 +130,6 @@ csrec_status csrec_variance_guess(const csrec_measurement *measurement, const do
 void csrec_boxes_sum(const csrec_shape *shape, int64_t channels, int64_t radius, double *line,
                      double *v);
 
-/* ------------------------------------------------------------------ noise of each sample */
-
 /* A recovery by a method that knows one sigma, of samples that have rays or deviations. */
 typedef struct csrec_graded {
     const csrec_measurement *measurement; /* with all that tells of their noise, */
@@ -153,8 +149,6 @@ csrec_status csrec_graded_run(const csrec_graded *job, csrec_error *error);
 /* Fills grid, reach and unreached of samples of one group. CSREC_MEMORY. */
 csrec_status csrec_doubts_places(const csrec_measurement *part, csrec_doubts *doubts,
                                  csrec_error *error);
-
-/* ------------------------------------------------------------------ curve and range */
 
 /* Of all samples; NAN of none. mean: those of channels, NAN is 0. */
 typedef struct csrec_span {

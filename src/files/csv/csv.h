@@ -7,8 +7,6 @@
 
 #include "csrec/io.h"
 
-/* ------------------------------------------------------------------ lines (csv_line.c) -------- */
-
 /* A line, or a field of one. */
 typedef struct csrec_csv_line {
     const char *begin, *end; /* without line end */
@@ -70,8 +68,6 @@ typedef struct csrec_csv_locale {
 bool csrec_csv_locale_enter(csrec_csv_locale *locale);
 void csrec_csv_locale_leave(csrec_csv_locale *locale);
 
-/* ------------------------------------------------------------------ columns (csv_header.c) ---- */
-
 typedef struct csrec_csv_columns {
     csrec_csv_dialect dialect;
     int64_t header; /* line of the header, 0 without one */
@@ -105,8 +101,6 @@ csrec_status csrec_csv_find_columns(csrec_csv_line line, const csrec_read_option
                                     const char *name, csrec_csv_columns *columns,
                                     csrec_error *error);
 
-/* ------------------------------------------------------------------ samples (csv_list.c) ------ */
-
 /*   # comment; "# shape: H,W" gives the signal's shape, else it is the largest coordinates + 1
  *   row,col,value        header, optional for exactly two or three columns
  *   0,3,17.5
@@ -137,8 +131,6 @@ static inline bool csrec_csv_has_value(const double *y, int64_t values) {
         if (!isnan(y[c])) return true;
     return false;
 }
-
-/* ------------------------------------------------------------------ matrices (csv.c) ---------- */
 
 /* Whether the text is a matrix: without a header, its lines have one field or more than three, or
  * three of which the first or second is unknown in some line. With one, its names tell of no

@@ -14,8 +14,6 @@
 #include "files/output.h"
 #include "files/input.h"
 
-/* ------------------------------------------------------------------ hdf5.c: files ------------- */
-
 enum { CSREC_HDF5_TEXT = 160 };
 
 /* The messages that libhdf5 prints by default, to be restored. */
@@ -51,8 +49,6 @@ csrec_status csrec_hdf5_failed(const csrec_hdf5 *h5, csrec_error *error);
 void csrec_hdf5_print(const char *name, char text[CSREC_HDF5_TEXT]);
 /* What the type is in memory. */
 hid_t csrec_hdf5_type(csrec_dtype dtype);
-
-/* ------------------------------------------------------------------ hdf5_attributes.c --------- */
 
 /* The numbers of an attribute, converted to the type; how many, 0 if there is none of that name, it
  * has more than `most`, or no numbers. class: H5T_INTEGER or H5T_FLOAT; or NULL. */
@@ -93,8 +89,6 @@ typedef struct csrec_hdf5_layout {
 csrec_status csrec_hdf5_layout_read(const csrec_hdf5 *h5, hid_t dataset, csrec_hdf5_layout *layout,
                                     csrec_error *error);
 
-/* ------------------------------------------------------------------ hdf5_find.c --------------- */
-
 /* Opens the dataset that the path names, or else the only one that belongs to no other, to be
  * closed with the file. */
 csrec_status csrec_hdf5_find(const csrec_hdf5 *h5, hid_t *dataset, csrec_error *error);
@@ -108,8 +102,6 @@ typedef void (*csrec_hdf5_named_fn)(void *context, hid_t object);
 void csrec_hdf5_named(const csrec_hdf5 *h5, hid_t object, csrec_hdf5_named_fn visit, void *context);
 /* Whether a dataset says where or when others are: latitudes, longitudes, times, an axis. */
 bool csrec_hdf5_is_place(const csrec_hdf5 *h5, hid_t dataset);
-
-/* ------------------------------------------------------------------ hdf5_chunks.c ------------- */
 
 /* Those chunks of a dataset that have values between from and end, one after the other. */
 typedef struct csrec_hdf5_grid {
@@ -133,8 +125,6 @@ hsize_t csrec_hdf5_chunk_bytes(hid_t dataset, const csrec_hdf5_grid *grid);
 csrec_status csrec_hdf5_read_chunks(const csrec_hdf5 *h5, hid_t dataset,
                                     const csrec_hdf5_layout *layout, hid_t type, void *values,
                                     bool *done, csrec_error *error);
-
-/* ------------------------------------------------------------------ reading and writing ------- */
 
 /* Whether a filter keeps values as they are. */
 bool csrec_hdf5_is_exact(H5Z_filter_t id);

@@ -67,13 +67,9 @@ csrec_status csrec_npz_add(csrec_files *files, const char *path, int count,
 csrec_status csrec_npz_save(const char *path, int count, const csrec_npz_field *fields, bool stored,
                             csrec_error *error);
 
-/* ------------------------------------------------------------------ of others (read.c) -------- */
-
 /* Whether an array is named, or there is no y, index and shape. */
 bool csrec_npz_is_foreign(const csrec_input *input);
 csrec_status csrec_npz_signal(csrec_input *input, csrec_image *signal, csrec_error *error);
-
-/* ------------------------------------------------------------------ measurements -------------- */
 
 /* Elements read and checked at a time. */
 enum { CSREC_NPZ_PIECE = 1 << 16 };
@@ -97,8 +93,6 @@ csrec_status csrec_npz_check_count(const csrec_npz_member *member, int64_t found
 csrec_status csrec_npz_open_slabs(csrec_input *input, const csrec_read_options *options,
                                   csrec_measurement *form, csrec_slab_source *source,
                                   csrec_error *error);
-
-/* ------------------------------------------------------------------ operators (through.c) ----- */
 
 /* Reads `operator` and what belongs to it into measurement->through, which stays NULL for points.
  * The shape is known, and n and channels as y has them; they are corrected for coils, and for the
@@ -126,8 +120,6 @@ typedef struct csrec_through_texts {
 void csrec_through_add(const csrec_measurement *measurement, csrec_through_texts *texts,
                        csrec_npz_field *fields, int *count);
 
-/* ------------------------------------------------------------------ guides (guides.c) --------- */
-
 /* sequence and, if `planes`, guides and their names, where there are such. */
 csrec_status csrec_npz_guides_read(const csrec_npz *npz, bool planes,
                                    csrec_measurement *measurement, csrec_error *error);
@@ -151,8 +143,6 @@ void csrec_npz_guides_add(const csrec_measurement *measurement, csrec_npz_names 
 /* One 'U' element of ASCII letters, at most 16. */
 csrec_npz_field csrec_npz_text(const char *name, const char *text, uint32_t letters[16],
                                char descr[16]);
-
-/* ------------------------------------------------------------------ a signal (signal.c) ------- */
 
 /* As the one stored array x. */
 csrec_status csrec_npz_make_frame(const struct csrec_output *output, const char *path,

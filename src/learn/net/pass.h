@@ -7,8 +7,6 @@
 #include "base/pool.h"
 #include "learn/net/prior.h"
 
-/* ------------------------------------------------------------------ flips and turns */
-
 /* A part of a picture of `width` pixels a line: rows x columns pixels from (top, left), mirrored by
  * bits 0 (left to right) and 1 (top to bottom) of `turn`, then transposed by bit 2. */
 typedef struct csrec_turn {
@@ -36,8 +34,6 @@ static inline int64_t csrec_turn_source(const csrec_turn *t, int64_t r, int64_t 
  * pads. */
 void csrec_turn_planes(const csrec_turn *turn, int64_t count, const float *planes, int64_t height,
                        int64_t width, int threads, float *turned);
-
-/* ------------------------------------------------------------------ passes */
 
 /* CSREC_MEMORY if the pool lacks arrays for a picture of this size. */
 csrec_status csrec_pass_room(const csrec_pool *pool, int64_t height, int64_t width,
@@ -69,8 +65,6 @@ void csrec_prior_pass_clear(csrec_prior_pass *pass);
 csrec_status csrec_prior_pass_add(csrec_prior_pass *pass, const csrec_prior_samples *samples,
                                   int turn, csrec_call *call, float *result, float *squares,
                                   csrec_error *error);
-
-/* ------------------------------------------------------------------ a fit */
 
 /* Seconds of reading the prior of a method, on one thread. */
 #define CSREC_PRIOR_LOAD 0.02

@@ -37,8 +37,6 @@ csrec_status csrec_prior_create(const csrec_model *model, int64_t planes,
                                 const csrec_context *context, const csrec_net_options *options,
                                 csrec_net **net, csrec_error *error);
 
-/* ------------------------------------------------------------------ in use by a recovery ------ */
-
 /* Where a network comes from: a model; or, if that is NULL, the installed prior of csrec_prior_find
  * for so many channels, from those that are kept, if any. */
 typedef struct csrec_prior_from {

@@ -7,8 +7,6 @@
 #include "method/gaussian/gaussian.h"
 #include "method/gaussian/search_simd.h"
 
-/* ------------------------------------------------------------------ covariance */
-
 static void mirror(float *C, int stride) {
     for (int i = 0; i < stride; i++)
         for (int j = 0; j < i; j++) C[(int64_t)i * stride + j] = C[(int64_t)j * stride + i];
@@ -27,8 +25,6 @@ static void centre(csrec_group_work *w) {
         }
     }
 }
-
-/* ------------------------------------------------------------------ conditioning */
 
 static int64_t corner_of(const csrec_gaussian_picture *p, const csrec_group_work *w, int k) {
     return ((int64_t)w->front[k] * p->height + w->top[k]) * p->width + w->left[k];
@@ -232,8 +228,6 @@ static void step_em(const csrec_gaussian_picture *p, int channel, const csrec_ga
     add_covariance(w, round->floor, -1.0f, w->gram);
     take_off_gram(w, round->em_diagonal);
 }
-
-/* ------------------------------------------------------------------ aggregation */
 
 /* to += row, which is in the cache. */
 INLINE void add_pixels(const float *row, int n, float *to) {

@@ -22,8 +22,6 @@
 #include "method/gaussian/gaussian.h"
 #include "method/method.h"
 
-/* ------------------------------------------------------------------ tiles --------------------- */
-
 enum { CSREC_TILE_AXES = 3 };
 
 /* Axes of the signal, preceded by axes of one entry. Cores are `stride` long but for the last ones
@@ -79,8 +77,6 @@ csrec_box csrec_tiling_slab(const csrec_tiling *tiling, csrec_slab slab);
 csrec_status csrec_tiling_task(const csrec_tiling *tiling, const csrec_measurement *measurement,
                                const csrec_task *whole, csrec_task *task);
 
-/* ------------------------------------------------------------------ values of a box ----------- */
-
 /* In memory: those of an entry are side by side, entries in C order. */
 typedef struct csrec_boxed {
     csrec_box box;
@@ -106,8 +102,6 @@ void csrec_boxed_copy(const csrec_boxed *from, int64_t channels, const csrec_box
 void csrec_boxed_blend(const csrec_tiling *tiling, int64_t tile, int64_t channels,
                        const csrec_box *box, const csrec_boxed *from, const csrec_boxed *to);
 
-/* ------------------------------------------------------------------ cells --------------------- */
-
 /* The cells of a signal. Tiles may come in any order, and from other processes: what is not yet its
  * turn waits. */
 typedef struct csrec_mosaic csrec_mosaic;
@@ -130,8 +124,6 @@ csrec_status csrec_mosaic_set(csrec_mosaic *mosaic, int64_t cell, const csrec_bo
 /* The cell, once all tiles that reach it are blended; NULL before. */
 const csrec_boxed *csrec_mosaic_cell(const csrec_mosaic *mosaic, int64_t cell);
 void csrec_mosaic_drop(csrec_mosaic *mosaic, int64_t cell);
-
-/* ------------------------------------------------------------------ samples ------------------- */
 
 /* Whether positions ascend, as those of most files do: then a search finds the samples of a range.
  * threads: as csrec_threads takes them. */
@@ -176,14 +168,10 @@ csrec_status csrec_survey_of(const csrec_measurement *measurement, const csrec_t
 /* Mean, principal colours and the properties of the whole, in units of `unit`. */
 void csrec_survey_end(csrec_survey *survey, const csrec_shape *shape, double unit);
 
-/* ------------------------------------------------------------------ channels ------------------ */
-
 /* csrec_method_run. Where channels are measured at positions of their own, those of the same
  * positions are recovered together, and channels without a sample get their mean; NULL: 0. */
 csrec_status csrec_channels_run(const csrec_method_type *method, const csrec_recovery *recovery,
                                 const double *mean, csrec_error *error);
-
-/* ------------------------------------------------------------------ journal ------------------- */
 
 /* Recovered tiles kept in a file, so that a recovery that was killed goes on with what it had. Tile
  * k has its place in the file, so processes of any number share it, and each is whole by its
@@ -208,8 +196,6 @@ bool csrec_journal_take(const csrec_journal *journal, int64_t tile, csrec_boxed 
 void csrec_journal_keep(const csrec_journal *journal, int64_t tile, const csrec_boxed *values,
                         const csrec_recover_report *report);
 
-/* ------------------------------------------------------------------ processes ----------------- */
-
 /* Tags of messages; others are in ranks.c. */
 enum { CSREC_TAG_TILING = 1 << 20, CSREC_TAG_JOURNAL, CSREC_TAG_CURVE, CSREC_TAG_RANKS };
 
@@ -224,8 +210,6 @@ csrec_status csrec_ranks_exchange(csrec_comm *comm, int64_t n, size_t size, void
 /* All processes take the first one's bytes. */
 csrec_status csrec_ranks_tell(csrec_comm *comm, int tag, void *data, size_t bytes,
                               csrec_error *error);
-
-/* ------------------------------------------------------------------ the runner ---------------- */
 
 /* What one process does of a recovery in tiles. */
 typedef struct csrec_runner {
@@ -294,8 +278,6 @@ csrec_status csrec_runner_report(csrec_runner *runner, csrec_recover_report *rep
 /* Recovers all of a signal in memory. */
 csrec_status csrec_recover_tiles(const csrec_method_type *method, const csrec_recovery *recovery,
                                  const csrec_tiling *tiling, csrec_error *error);
-
-/* ------------------------------------------------------------------ devices ------------------- */
 
 /* What the thread of a device runs: options are those given, with its communicator, its share of
  * the threads, and progress that counts the work of all. */

@@ -21,8 +21,6 @@ int bench_plot_check(const cli_tool *tool, const char *plot);
 const char *bench_columns_name(int i);
 csrec_columns bench_columns(int i);
 
-/* ------------------------------------------------------------------ random problems ---------- */
-
 enum { BENCH_SIZE_MOST = 1 << 16 };
 
 /* Random matrices: name i, NULL past the end, and what it is. */
@@ -47,8 +45,6 @@ csrec_status bench_signal_draw(int amplitudes, int64_t m, int64_t n, const doubl
 /* The key of draw `number` for a purpose: different for all sizes. */
 typedef enum bench_purpose { BENCH_MATRIX = 4096, BENCH_SIGNAL } bench_purpose;
 uint64_t bench_key(uint64_t seed, bench_purpose purpose, int64_t m, int64_t k, int64_t number);
-
-/* ------------------------------------------------------------------ trials -------------------- */
 
 enum { BENCH_SOLVERS_MOST = 16 };
 

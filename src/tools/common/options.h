@@ -191,8 +191,6 @@ int cli_parse(const cli_tool *tool, int argc, char **argv, void *arguments);
  * NULL, or receives NAME, or "". */
 const char *cli_named_path(const char *text, char name[64]);
 
-/* ------------------------------------------------------------------ alias.c ------------------- */
-
 /* Adds a copy of path; ignores NULL, "-" and folders, which end in /. */
 void cli_paths_add(cli_paths *paths, const cli_path *path);
 
@@ -201,8 +199,6 @@ void cli_paths_add(cli_paths *paths, const cli_path *path);
  * the same place. Returns CLI_CONTINUE, or CLI_USAGE after a line that names both. Devices and
  * pipes may be named twice. */
 int cli_alias_check(const cli_tool *tool, const void *arguments);
-
-/* ------------------------------------------------------------------ messages ------------------ */
 
 /* A message of the library with the names of options that have a _, channels_last, as they are on
  * the command line, --channels-last. */

@@ -30,8 +30,6 @@ csrec_status cli_page_no_memory(const cli_page *page);
  * would read as markup. */
 extern const char cli_page_style[], cli_page_script[];
 
-/* ------------------------------------------------------------------ charts (chart.c) ---------- */
-
 enum { CLI_JOB_CHARTS = 3, CLI_JOB_LINES = 2 };
 
 /* Makes the charts that have data, of a job with a history; returns their number, or -1 if memory
@@ -41,8 +39,6 @@ int cli_result_charts(const cli_result *result, cli_chart charts[CLI_JOB_CHARTS]
 /* Adds job->out.plot: all charts below each other as .png or .svg. job: a cli_job. */
 csrec_status cli_job_plot(void *job, csrec_files *files, csrec_error *error);
 
-/* ------------------------------------------------------------------ comparisons (compare.c) --- */
-
 /* Of job->result.simple: a name, and what it does. */
 const char *cli_simple_name(const cli_job *job);
 const char *cli_simple_words(const cli_job *job);
@@ -50,8 +46,6 @@ const char *cli_simple_words(const cli_job *job);
 /* Errors of a recovery with a reference, of others values; without series if it says nothing.
  * beyond: percent that are not drawn. false: out of memory. */
 bool cli_page_histogram(const cli_job *job, cli_chart *chart, double *beyond);
-
-/* ------------------------------------------------------------------ words (facts.c) ----------- */
 
 typedef struct cli_fact {
     char name[40], value[160];
@@ -74,8 +68,6 @@ typedef struct cli_stage {
 enum { CLI_STAGES = 7 };
 
 void cli_job_stages(const cli_job *job, cli_stage stages[CLI_STAGES]);
-
-/* ------------------------------------------------------------------ pictures (view.c) --------- */
 
 /* Which part of the signal is shown, and how. */
 typedef struct cli_view {

@@ -269,8 +269,6 @@ csrec_status cli_prior_find(const cli_request *request, char text[CLI_CONTENTS_R
  * fingerprint of this request. */
 bool cli_input_is_done(const cli_request *request, const char *input);
 
-/* ------------------------------------------------------------------ --sequence ---------------- */
-
 /* Checks its options, and makes a list of the files of a folder. */
 int cli_sequence_check(cli_request *request);
 /* Frees the inputs. */
@@ -396,8 +394,6 @@ void cli_job_tell(const cli_job *job);
 void cli_job_json(const cli_job *job, cli_json *json);
 void cli_job_clear(cli_job *job);
 
-/* ------------------------------------------------------------------ options.c ----------------- */
-
 /* Every method, solver and basis, one line each with their parameters below. */
 void cli_methods_list(FILE *out);
 
@@ -414,8 +410,6 @@ const char *cli_setting_key(int i);
 int cli_settings_read(const cli_tool *tool, const cli_texts *texts, char names[][32],
                       csrec_setting *settings);
 
-/* ------------------------------------------------------------------ facts.c: --info ----------- */
-
 /* What the process takes where the recovery, of samples in memory, takes so much: itself, the
  * samples, the signal as it is written; reading, expected errors and writing. */
 csrec_estimate cli_process_estimate(const csrec_measurement *m, const csrec_estimate *recovery);
@@ -427,8 +421,6 @@ void cli_describe_json(const csrec_measurement *measurement, int64_t threads, cl
 
 /* NumPy's name of type i of csrec_dtype; NULL past the end. */
 const char *cli_dtype_name(int i);
-
-/* ------------------------------------------------------------------ quality.c ----------------- */
 
 /* Reads the truth, a PNG or .npy with the measurement's shape and channels, into values [entries *
  * channels], which the caller frees. Black and white of a PNG become the measurement's scale. */

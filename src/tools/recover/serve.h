@@ -50,8 +50,6 @@ typedef bool (*serve_write_fn)(void *context, const void *bytes, size_t n);
 bool serve_message_write(serve_write_fn write, void *context, json_t *line, int n,
                          const serve_sent *sent);
 
-/* ------------------------------------------------------------------ a client */
-
 typedef struct serve_limits {
     int64_t entries; /* values of a session */
     uint64_t memory; /* of csrec_recover_options */
