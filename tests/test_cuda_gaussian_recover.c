@@ -13,6 +13,7 @@ static csrec_measurement draw_samples(const scene *s, double rate) {
     csrec_measurement m = room_for_samples(shape, s->p.channels, area);
     m.sigma = (double)s->p.sigma;
     m.scale[0] = -127.5, m.scale[1] = 127.5;
+    m.uncut = true; /* else a start would be brought back twice */
     for (int64_t i = 0; i < area; i++) {
         s->mask[i] = i == 0 || i == area - 1 || check_uniform(&seed) < rate;
         for (int c = 0; c < s->p.channels && s->mask[i]; c++) {

@@ -311,8 +311,10 @@ CSREC_API int csrec_history_levels(const csrec_history *history, int64_t count[6
  * the method's own variance (net, and on the CPU gaussian, pca and grids: docs/uncertainty.md), or
  * by the local variance of the recovered signal. Noisy samples are scaled apart. It takes four
  * recoveries of such windows, and one of the whole for the map. Where fewer than 16 samples can be
- * left out, expectations are not scaled; where no sample remains, *expected is NAN. Errors as of
- * csrec_recover; thread-safe; does not depend on the number of threads. */
+ * left out, expectations are not scaled; where no sample remains, and on a grid of which unknown
+ * entries are as far from samples as these from each other, *expected and the map there are NAN.
+ * Of entries farther than all left out they grow with the distance. Errors as of csrec_recover;
+ * thread-safe; does not depend on the number of threads. */
 CSREC_API csrec_status csrec_uncertainty(const csrec_measurement *measurement,
                                          const csrec_recover_options *options, const double *signal,
                                          double *uncertainty, double *expected, csrec_error *error);
@@ -328,11 +330,13 @@ CSREC_API csrec_status csrec_uncertainty(const csrec_measurement *measurement,
  * samples are a uniform draw without noise, and the recovery from nine tenths of them errs as the
  * one from all, but for the mean fall of squares (rate^-0.7). With noise it needs a right sigma,
  * and a model: errors are a mixture of normal ones, of variances that rise with those of the
- * method, beside the noise. INFINITY: nothing is promised, inside of holes and where n < P / (100 -
- * P). */
+ * method, beside the noise. INFINITY: nothing is promised, inside of holes, farther from samples
+ * than all left out (of more than 5 % of the entries), on such a grid, and where n < P / (100 - P).
+ */
 typedef struct csrec_promise {
     double error;      /* the expected root mean square error; NAN: not known */
-    double most;       /* what it is at most, with 95 % confidence; INFINITY: not known */
+    double most;       /* what it is at most, with 95 % confidence; INFINITY: not known, as with
+                          holes, or entries farther from samples than those left out */
     double unpromised; /* share of the values whose interval is INFINITY */
     int64_t left_out;  /* values that were left out and compared */
 } csrec_promise;
