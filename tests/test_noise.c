@@ -100,7 +100,7 @@ TEST(ends_cut_noise) {
     assert_true(cut.sigma == 2.0 && cut.end[0] == 7.0 && isinf(cut.end[1]));
     m.scale[1] = 255.0;
     assert_true(csrec_cut_of(&m).end[1] == 255.0);
-    cut = csrec_cut_between(&m, 7.0, 255.0);
+    cut = csrec_cut_between(&m, 400.0, (double[]){9.0, 1.0}, (double[]){7.0, 255.0});
     assert_true(cut.sigma == 2.0 && isinf(cut.end[0]) && cut.end[1] == 255.0);
     m.uncut = true;
     assert_true(csrec_cut_of(&m).sigma == 0.0);

@@ -7,15 +7,19 @@
 #include "base/threads.h"
 #include "measurement/measurement.h"
 
-/* Whether v is black or white. */
-static bool is_limit(const csrec_measurement *m, int e, double v) {
-    return m->scale[0] < m->scale[1] && v == m->scale[e];
+/* end: of so many values the least and the largest, which at [2] of them have. */
+static void choose(const csrec_measurement *m, double values, const double at[2], double end[2]) {
+    const double MANY = 0.01, FEW = 5.0; /* the least of so few samples is one by chance */
+    const bool one = end[0] == end[1];
+    for (int e = 0; e < 2; e++) {
+        const bool limit = m->scale[0] < m->scale[1] && end[e] == m->scale[e];
+        if (one || !(limit || at[e] > FEW + MANY * values)) end[e] = e ? INFINITY : -INFINITY;
+    }
 }
 
 void csrec_cut_ends(const csrec_measurement *m, double end[2]) {
-    const double MANY = 0.01, FEW = 5.0; /* the least of so few samples is one by chance */
     const int64_t values = m->n * m->channels;
-    int64_t at[2] = {0, 0};
+    double at[2] = {0.0, 0.0};
     end[0] = INFINITY, end[1] = -INFINITY;
     for (int64_t i = 0; i < values; i++) {
         end[0] = fmin(end[0], m->y[i]);
@@ -23,27 +27,25 @@ void csrec_cut_ends(const csrec_measurement *m, double end[2]) {
     }
     for (int64_t i = 0; i < values; i++)
         for (int e = 0; e < 2; e++) at[e] += m->y[i] == end[e];
-    const bool one = end[0] == end[1];
-    for (int e = 0; e < 2; e++)
-        if (one || (!is_limit(m, e, end[e]) && !((double)at[e] > FEW + MANY * (double)values)))
-            end[e] = e ? INFINITY : -INFINITY;
+    choose(m, (double)values, at, end);
 }
 
-static csrec_cut cut_at(const csrec_measurement *m, double black, double white) {
+static csrec_cut cut_at(const csrec_measurement *m, const double end[2]) {
     const bool one = !(m->uncut || m->through || m->is_complex || m->rays || m->deviation);
-    const bool none = isinf(black) && isinf(white);
-    return (csrec_cut){one && !none ? m->sigma : 0.0, {black, white}};
+    const bool none = isinf(end[0]) && isinf(end[1]);
+    return (csrec_cut){one && !none ? m->sigma : 0.0, {end[0], end[1]}};
 }
 
 csrec_cut csrec_cut_of(const csrec_measurement *m) {
     double end[2] = {-INFINITY, INFINITY};
     if (m->sigma > 0.0 && !m->through && !m->is_complex) csrec_cut_ends(m, end);
-    return cut_at(m, end[0], end[1]);
+    return cut_at(m, end);
 }
 
-csrec_cut csrec_cut_between(const csrec_measurement *form, double least, double most) {
-    return cut_at(form, is_limit(form, 0, least) ? least : -INFINITY,
-                  is_limit(form, 1, most) ? most : INFINITY);
+csrec_cut csrec_cut_between(const csrec_measurement *form, double values, const double at[2],
+                            double end[2]) {
+    choose(form, values, at, end);
+    return cut_at(form, end);
 }
 
 /* With the normal distribution Phi and its density phi, of a standard noise z that is cut t below

@@ -18,8 +18,9 @@ void csrec_cut_ends(const csrec_measurement *measurement, double end[2]);
 /* sigma 0: the noise is not cut, or not one sigma of real entries. */
 csrec_cut csrec_cut_of(const csrec_measurement *measurement);
 
-/* That of samples from least to most, by scale alone. */
-csrec_cut csrec_cut_between(const csrec_measurement *form, double least, double most);
+/* The same of a number of values from end[0] to end[1], which at [2] of them have. */
+csrec_cut csrec_cut_between(const csrec_measurement *form, double values, const double at[2],
+                            double end[2]);
 
 /* Of samples of v: their mean, their variance, and the slope of the mean in v. */
 typedef struct csrec_cut_seen {

@@ -19,6 +19,7 @@
 
 #include "csrec/comm.h"
 #include "csrec/io.h"
+#include "measurement/cut.h"
 #include "method/gaussian/gaussian.h"
 #include "method/method.h"
 
@@ -165,6 +166,7 @@ csrec_status csrec_survey_make(const csrec_shape *shape, int64_t channels, csrec
 /* All samples of a measurement; of the tiling only the signal counts. */
 csrec_status csrec_survey_of(const csrec_measurement *measurement, const csrec_tiling *tiling,
                              csrec_survey **survey, csrec_error *error);
+csrec_cut csrec_survey_cut(const csrec_survey *survey, const csrec_measurement *form);
 /* Mean, principal colours and the properties of the whole, in units of `unit`. */
 void csrec_survey_end(csrec_survey *survey, const csrec_shape *shape, double unit);
 

@@ -147,7 +147,7 @@ csrec_status csrec_samples_select(const csrec_measurement *m, const csrec_tiling
  *
  * Units are powers of two, so a change of the unit does not round the sums. */
 
-enum { LEAST, MOST, SUM, COUNT, MEAN, WHOLE_LEAST, WHOLE_MOST, ARRAYS }; /* of survey->value */
+enum { LEAST, MOST, SUM, COUNT, MEAN, WHOLE_LEAST, WHOLE_MOST, AT_LEAST, AT_MOST, ARRAYS };
 
 static double *array(csrec_survey *s, int which) {
     return s->value + which * s->channels;
@@ -165,6 +165,14 @@ static void begin(csrec_survey *s, int64_t channels) {
     for (int64_t c = 0; c < channels; c++) array(s, LEAST)[c] = array(s, MOST)[c] = NAN;
 }
 
+/* The numbers of values that have them begin again where they are others. */
+static void set_ends(csrec_survey *s, int64_t c, double least, double most) {
+    if (array(s, LEAST)[c] != least) array(s, AT_LEAST)[c] = 0.0;
+    if (array(s, MOST)[c] != most) array(s, AT_MOST)[c] = 0.0;
+    array(s, LEAST)[c] = least;
+    array(s, MOST)[c] = most;
+}
+
 static void widen(csrec_survey *s, int64_t n, const double *y) {
     const int64_t C = s->channels;
     for (int64_t c = 0; c < C; c++) {
@@ -173,8 +181,11 @@ static void widen(csrec_survey *s, int64_t n, const double *y) {
             least = fmin(y[i * C + c], least);
             most = fmax(y[i * C + c], most);
         }
-        array(s, LEAST)[c] = least;
-        array(s, MOST)[c] = most;
+        set_ends(s, c, least, most);
+        for (int64_t i = 0; i < n; i++) {
+            array(s, AT_LEAST)[c] += y[i * C + c] == least;
+            array(s, AT_MOST)[c] += y[i * C + c] == most;
+        }
     }
 }
 
@@ -219,6 +230,21 @@ void csrec_survey_end(csrec_survey *s, const csrec_shape *shape, double unit) {
     }
 }
 
+csrec_cut csrec_survey_cut(const csrec_survey *s, const csrec_measurement *form) {
+    const double *at_least = s->value + AT_LEAST * s->channels;
+    const double *at_most = s->value + AT_MOST * s->channels;
+    double end[2] = {INFINITY, -INFINITY}, at[2] = {0.0, 0.0};
+    for (int64_t c = 0; c < s->channels; c++) {
+        end[0] = fmin(end[0], s->value[c]);
+        end[1] = fmax(end[1], s->value[s->channels + c]);
+    }
+    for (int64_t c = 0; c < s->channels; c++) {
+        if (s->value[c] == end[0]) at[0] += at_least[c];
+        if (s->value[s->channels + c] == end[1]) at[1] += at_most[c];
+    }
+    return csrec_cut_between(form, (double)(s->n * s->channels), at, end);
+}
+
 /* Entries of the first axis that make a band: about 2^22 values. */
 static int64_t rows_of_band(const csrec_shape *shape, int64_t channels) {
     int64_t entries = 0;
@@ -231,9 +257,10 @@ static int64_t rows_of_band(const csrec_shape *shape, int64_t channels) {
 static void join(csrec_survey *s, csrec_survey *band) {
     if (band->n == 0) return;
     for (int64_t c = 0; c < s->channels; c++) {
-        double *least = array(s, LEAST) + c, *most = array(s, MOST) + c;
-        *least = fmin(*least, array(band, LEAST)[c]);
-        *most = fmax(*most, array(band, MOST)[c]);
+        const double least = array(band, LEAST)[c], most = array(band, MOST)[c];
+        set_ends(s, c, fmin(array(s, LEAST)[c], least), fmax(array(s, MOST)[c], most));
+        if (array(s, LEAST)[c] == least) array(s, AT_LEAST)[c] += array(band, AT_LEAST)[c];
+        if (array(s, MOST)[c] == most) array(s, AT_MOST)[c] += array(band, AT_MOST)[c];
         array(s, COUNT)[c] += array(band, COUNT)[c];
     }
     set_unit(s);

@@ -8,7 +8,6 @@
 #include "csrec/slabs.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "measurement/cut.h"
 #include "recover/recover.h"
 
 struct csrec_slabs {
@@ -89,7 +88,7 @@ static csrec_status check_values(csrec_slabs *s, csrec_error *error) {
     const csrec_span span = csrec_span_surveyed(s->survey, s->unit);
     csrec_recover_options o = s->layout.resolved.options;
     double ends[2] = {span.least, span.most};
-    s->cut = csrec_cut_between(&s->form, span.least, span.most);
+    s->cut = csrec_survey_cut(s->survey, &s->form);
     o.curve = s->given.curve;
     const bool may = csrec_curve_possible(&s->form, &o, span, false) != CSREC_CURVE_NONE;
     s->report.curve = CSREC_CURVE_NONE;

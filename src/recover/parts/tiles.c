@@ -242,7 +242,9 @@ csrec_status csrec_tiles_blend(const csrec_tiles *t, int64_t k, const double *co
         csrec_box_common(&place.reach, &to.box, &where);
         csrec_boxed_blend(tiling, tile, t->form.channels, &where, &from, &to);
     }
-    csrec_range_clamp(t->layout.resolved.options.range,
-                      csrec_box_entries(&to.box) * t->form.channels, core);
+    const csrec_cut cut = csrec_survey_cut(t->survey, &t->form);
+    const int64_t n = csrec_box_entries(&to.box) * t->form.channels;
+    csrec_cut_back(&cut, n, core, NULL);
+    csrec_range_clamp(t->layout.resolved.options.range, n, core);
     return CSREC_OK;
 }
