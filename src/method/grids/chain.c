@@ -53,7 +53,7 @@ static csrec_status await(const csrec_grids_chain *c, int first, int second, int
     for (;;) {
         if (csrec_comm_arrived(c->comm, *which = first)) return CSREC_OK;
         if (csrec_comm_arrived(c->comm, *which = second)) return CSREC_OK;
-        return csrec_comm_failed(c->comm, error);
+        CSREC_TRY(csrec_comm_failed(c->comm, error));
         c->waits(c->context);
         nanosleep(&nap, NULL);
     }
